@@ -1,45 +1,155 @@
-"""Charts and tables as they appear in the notebooks and in the report."""
+"""Charts as they appear in JupyterLab and in the report: one theme, one way to show them, no network.
+
+The report's pages load one shared Vega file (`site/helpers.js` finds it); a notebook carries the same file, packed,
+behind each chart, because JupyterLab 4.6 draws only Vega-Lite 5 by itself. The report removes that copy again.
+"""
 
 from __future__ import annotations
 
+import base64
+import functools
+import gzip
 import html
 import json
+import os
+import re
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
 
-import altair as alt
-import pandas as pd
+import altair as _alt
 import vl_convert
 
-INK, MUTED, GRID = "#222b36", "#5b6673", "#d9dee5"
-PALETTE = ["#2f78c4", "#d1601f", "#12917f", "#9a5fc0", "#b07d12", "#c94f7c", "#7c8490"]
+from helpers.html_table import Html, escaped, findings, show_controls, table, visible_whitespace
+
+__all__ = [
+    "GRID", "INK", "MUTED", "PALETTE", "findings", "show", "table", "theme", "vega_bundle", "visible_whitespace",
+]  # fmt: skip
+
+# Ink, secondary ink and lines of the light page; `site/helpers.js` exchanges each for its partner on a dark page.
+INK, MUTED, GRID, PAPER = "#20262e", "#57606c", "#dfe3e8", "#ffffff"
+# Seven hues that stay apart for the three dichromacies (smallest CIELAB distance 20) with at least 3:1 on paper.
+PALETTE = ["#386ae1", "#c8841f", "#0e9d7a", "#7a2f9f", "#8d2f0c", "#565c66", "#570f2e"]
+DARK = {
+    INK: "#e4e8ee", MUTED: "#a3adba", GRID: "#343b45", PAPER: "#16191d",
+    "#386ae1": "#5f88eb", "#c8841f": "#e08428", "#0e9d7a": "#53e8c0", "#7a2f9f": "#d7a5df",
+    "#8d2f0c": "#cb5062", "#565c66": "#9298a2", "#570f2e": "#f1e79a",
+}  # fmt: skip
+SEQUENTIAL = ["#e3ebfb", "#a9c1f5", "#6d94ec", "#386ae1", "#1f459f", "#102659"]
+DIVERGING = ["#8d2f0c", "#c8841f", "#ecd9b4", "#f1f2f4", "#b9cbf5", "#6d94ec", "#1f459f"]
+FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', 'Noto Sans', sans-serif"
+SVG_LIMIT = 150_000  # bytes of a static picture from which a PNG is lighter than the SVG
+MAX_ROWS = 20_000
 
 
-def visible_whitespace(text: object) -> str:
-    """Show what a reader cannot see in a prompt: line ends, tabs, outer blanks, the empty text."""
-    if text is None or text != text:
-        return "(none)"
-    return str(text).replace("\n", "⏎").replace("\t", "⇥") or "(empty)"
+@_alt.theme.register("helpers", enable=True)
+def theme() -> _alt.theme.ThemeConfig:
+    """The suite's look: quiet axes, no frame, colours that colour-blind readers can tell apart."""
+    axis = {
+        "labelColor": MUTED, "titleColor": INK, "tickColor": GRID, "domainColor": GRID, "gridColor": GRID,
+        "labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": 500, "titlePadding": 10, "labelLimit": 260,
+    }  # fmt: skip
+    config: dict[str, Any] = {
+        "background": "transparent",
+        "font": FONT,
+        "view": {"stroke": None, "continuousWidth": 620, "continuousHeight": 320, "discreteWidth": {"step": 26}},
+        "axis": axis,
+        "axisX": {"grid": False},
+        "axisBand": {"domain": False, "ticks": False, "grid": False},
+        "legend": {"labelColor": MUTED, "titleColor": INK, "labelFontSize": 12, "titleFontSize": 12,
+                   "titleFontWeight": 500, "symbolSize": 90, "labelLimit": 300},
+        "header": {"labelColor": INK, "titleColor": INK, "labelFontSize": 12, "titleFontSize": 12,
+                   "labelFontWeight": 600, "titleFontWeight": 500, "labelLimit": 300},
+        "title": {"color": INK, "subtitleColor": MUTED, "fontSize": 14, "fontWeight": 600, "anchor": "start"},
+        "text": {"color": INK, "fontSize": 12},
+        "mark": {"color": PALETTE[0]},
+        "point": {"size": 48, "filled": True, "opacity": 0.85},
+        "circle": {"size": 48, "opacity": 0.85},
+        "tick": {"thickness": 2},
+        "rule": {"color": MUTED},
+        "line": {"strokeWidth": 2},
+        "bar": {"cornerRadiusEnd": 2},
+        "boxplot": {"median": {"color": PAPER}, "rule": {"color": MUTED}},
+        "range": {"category": PALETTE, "ordinal": SEQUENTIAL, "ramp": SEQUENTIAL, "heatmap": SEQUENTIAL,
+                  "diverging": DIVERGING},
+    }  # fmt: skip
+    return {"config": config}  # type: ignore[return-value]
 
 
-class Html:
-    """A display object that carries one piece of HTML and a plain text fallback."""
-
-    def __init__(self, markup: str, text: str):
-        self.markup, self.text = markup, text
-
-    def _repr_mimebundle_(self, include=None, exclude=None) -> dict[str, str]:
-        return {"text/html": self.markup, "text/plain": self.text}
+_alt.data_transformers.enable("default", max_rows=MAX_ROWS)
 
 
-def show(chart: alt.TopLevelMixin, name: str, alt: str, title: str) -> Html:  # noqa: F811
-    """Display a chart under the anchor `name`, with its finding as `title` and `alt` text for readers without sight."""
-    svg = vl_convert.vegalite_to_svg(json.dumps(chart.to_dict()))
-    markup = (f'<figure id="{html.escape(name)}" class="hp-chart"><figcaption>{html.escape(title)}</figcaption>'
-              f'<div role="img" aria-label="{html.escape(alt)}">{svg}</div></figure>')
-    return Html(markup, f"{title}\n{alt}")
+def show(chart: Any, name: str, alt: str, title: str) -> Html:
+    """Display an Altair chart.
+
+    name: the anchor, `fig-inflation`. alt: what the picture shows, for readers who do not see it. title: the finding.
+    The output holds the specification and a static picture; a script draws the first, which hides the second. Where
+    scripts do not run the picture stays.
+    """
+    if not re.fullmatch(r"[A-Za-z][\w-]*", name):
+        raise ValueError(f"chart name '{name}' must be usable as an anchor: a letter, then letters, digits, '-', '_'")
+    spec = _cleaned(chart.to_dict())
+    figure = (
+        f'<figure class="hp-chart" id="{name}" data-title="{escaped(title)}">'
+        f'<figcaption class="hp-title">{escaped(title)}</figcaption>'
+        f'<div class="hp-plot"></div>'
+        f'<img class="hp-picture" alt="{escaped(alt)}" src="{picture(spec)}">'
+        f'<script type="application/json" class="hp-spec">{_script_json(spec)}</script>'
+        f"</figure>"
+    )
+    return Html(figure, f"{title}\n[{alt}]", extras=notebook_kit())
 
 
-def table(df: pd.DataFrame, name: str = "", caption: str = "", max_rows: int | None = None) -> Html:
-    """Display a data frame as an escaped HTML table under the anchor `name`."""
-    shown = df if max_rows is None else df.head(max_rows)
-    return Html(f'<div id="{html.escape(name)}" class="hp-table"><p>{html.escape(caption)}</p>'
-                f'{shown.to_html(index=False, escape=True)}</div>', shown.to_string(index=False))
+def picture(spec: dict[str, Any]) -> str:
+    """The static picture of a specification as a data URI: SVG, or PNG where the SVG would be heavy."""
+    fixed = spec if spec.get("width") != "container" else {**spec, "width": 620}
+    svg = vl_convert.vegalite_to_svg(fixed)
+    if len(svg) <= SVG_LIMIT:
+        return "data:image/svg+xml," + quote(svg, safe=" /:;=,.()-_!*'+?@[]|~")  # every other sign is escaped
+    png = vl_convert.vegalite_to_png({**fixed, "background": PAPER}, scale=1.5)
+    return "data:image/png;base64," + base64.b64encode(png).decode()
+
+
+@functools.cache
+def vega_bundle() -> str:
+    """Vega, Vega-Lite and vega-embed as one script that works beside an AMD loader (require.js)."""
+    # Local names hide `window.define` and friends, so that no part registers as an anonymous module.
+    return "(function(define,module,exports){\n" + vl_convert.javascript_bundle() + "\n})();"
+
+
+def site_file(name: str) -> str:
+    """A text file of the suite's `site/` folder."""
+    roots = [Path(os.environ["HELPERS_ROOT"])] if os.environ.get("HELPERS_ROOT") else []
+    for root in [*roots, Path(__file__).resolve().parents[2]]:
+        if (root / "site" / name).is_file():
+            return (root / "site" / name).read_text(encoding="utf-8")
+    raise FileNotFoundError(f"site/{name} is missing; install the package from its checkout: pip install -e .")
+
+
+@functools.cache
+def notebook_kit() -> str:
+    """The style and script that draw a chart in a notebook without the report around it (about 0.4 MB)."""
+    packed = base64.b64encode(gzip.compress(vega_bundle().encode(), 9, mtime=0)).decode()
+    return (
+        f'<style class="hp-kit">{site_file("charts.css")}</style>'
+        f'<script class="hp-kit">window.helpersVegaPacked=window.helpersVegaPacked||"{packed}";'
+        f'if(window.helpersKit){{window.helpersKit.scan()}}else{{{site_file("helpers.js")}}}</script>'
+    )
+
+
+KIT = re.compile(r'<(style|script) class="hp-kit">.*?</\1>', re.DOTALL)
+
+
+def _cleaned(value: Any) -> Any:
+    """The specification with controls in its strings made visible: they cannot stand in SVG and reorder its text."""
+    if isinstance(value, str):
+        return show_controls(value)
+    if isinstance(value, dict):
+        return {k: _cleaned(v) for k, v in value.items()}
+    return [_cleaned(v) for v in value] if isinstance(value, list) else value
+
+
+def _script_json(spec: dict[str, Any]) -> str:
+    """JSON that can stand inside `<script>`: nothing in it closes the element, opens a comment or a shortcode."""
+    text = json.dumps(spec, ensure_ascii=False, separators=(",", ":"), default=str)
+    return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
