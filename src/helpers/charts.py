@@ -9,7 +9,6 @@ from __future__ import annotations
 import base64
 import functools
 import gzip
-import html
 import json
 import os
 import re

@@ -150,4 +150,5 @@ def _td(text: str, value: Any, number: bool) -> str:
     inner = escaped(text)
     if len(text) > LONG:
         inner = f'<div class="hp-long" tabindex="0">{inner}</div>'
-    return f'<td{attributes} dir="auto">{inner}</td>'
+    direction = "" if number else ' dir="auto"'
+    return f"<td{attributes}{direction}>{inner}</td>"
