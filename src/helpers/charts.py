@@ -86,7 +86,9 @@ def show(chart: Any, name: str, alt: str, title: str) -> Html:
     scripts do not run the picture stays.
     """
     if not re.fullmatch(r"[A-Za-z][\w-]*", name):
-        raise ValueError(f"chart name '{name}' must be usable as an anchor: a letter, then letters, digits, '-', '_'")
+        raise ValueError(
+            f"chart name '{name}' must be usable as an anchor: a letter, then letters, digits, '-', '_'"
+        )
     spec = _cleaned(chart.to_dict())
     figure = (
         f'<figure class="hp-chart" id="{name}" data-title="{escaped(title)}">'
@@ -122,7 +124,9 @@ def site_file(name: str) -> str:
     for root in [*roots, Path(__file__).resolve().parents[2]]:
         if (root / "site" / name).is_file():
             return (root / "site" / name).read_text(encoding="utf-8")
-    raise FileNotFoundError(f"site/{name} is missing; install the package from its checkout: pip install -e .")
+    raise FileNotFoundError(
+        f"site/{name} is missing; install the package from its checkout: pip install -e ."
+    )
 
 
 @functools.cache
@@ -132,7 +136,7 @@ def notebook_kit() -> str:
     return (
         f'<style class="hp-kit">{site_file("charts.css")}</style>'
         f'<script class="hp-kit">window.helpersVegaPacked=window.helpersVegaPacked||"{packed}";'
-        f'if(window.helpersKit){{window.helpersKit.scan()}}else{{{site_file("helpers.js")}}}</script>'
+        f"if(window.helpersKit){{window.helpersKit.scan()}}else{{{site_file('helpers.js')}}}</script>"
     )
 
 

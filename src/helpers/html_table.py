@@ -12,7 +12,9 @@ from typing import Any
 import pandas as pd
 
 # Marks that reorder or hide text (Unicode bidi controls, zero-width and other format characters) and C0/C1 controls.
-_INVISIBLE = re.compile("[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
+_INVISIBLE = re.compile(
+    "[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]"
+)
 _OUTER = re.compile(r"^ +| +$| {2,}|(?<=\n) +| +(?=\n)")
 LONG = 300  # characters of a cell beyond which the site folds it
 
@@ -64,7 +66,11 @@ def findings(sentences: Iterable[str | dict[str, str]], heading: str = "") -> Ht
 
 
 def table(
-    df: pd.DataFrame, name: str = "", caption: str = "", max_rows: int | None = None, whitespace: Iterable[str] = ()
+    df: pd.DataFrame,
+    name: str = "",
+    caption: str = "",
+    max_rows: int | None = None,
+    whitespace: Iterable[str] = (),
 ) -> Html:
     """Show a data frame as an escaped HTML table.
 
@@ -73,11 +79,16 @@ def table(
     sorting use the exact values. On the site, long tables can be sorted, searched and downloaded.
     """
     flat = df.reset_index() if any(n is not None for n in df.index.names) else df
-    flat = flat.set_axis([" · ".join(map(str, c)) if isinstance(c, tuple) else str(c) for c in flat.columns], axis=1)
+    flat = flat.set_axis(
+        [" · ".join(map(str, c)) if isinstance(c, tuple) else str(c) for c in flat.columns], axis=1
+    )
     shown = flat if max_rows is None else flat.head(max_rows)
     seen = set(whitespace)
     texts = [_cells(shown.iloc[:, k], str(c) in seen) for k, c in enumerate(shown.columns)]
-    numeric = [pd.api.types.is_numeric_dtype(shown.iloc[:, k]) and shown.iloc[:, k].dtype != bool for k in range(shown.shape[1])]
+    numeric = [
+        pd.api.types.is_numeric_dtype(shown.iloc[:, k]) and shown.iloc[:, k].dtype != bool
+        for k in range(shown.shape[1])
+    ]
     if len(shown) < len(flat):
         caption = f"{caption} (the first {len(shown):,} of {len(flat):,} rows)".strip()
     head = "".join(
@@ -85,7 +96,9 @@ def table(
         for c, number in zip(shown.columns, numeric, strict=True)
     )
     body = "".join(
-        "<tr>" + "".join(_td(texts[k][row], shown.iat[row, k], numeric[k]) for k in range(shown.shape[1])) + "</tr>"
+        "<tr>"
+        + "".join(_td(texts[k][row], shown.iat[row, k], numeric[k]) for k in range(shown.shape[1]))
+        + "</tr>"
         for row in range(len(shown))
     )
     if not len(shown):

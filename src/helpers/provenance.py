@@ -7,19 +7,29 @@ import hashlib
 import importlib.metadata
 import platform
 import subprocess
-from pathlib import Path
 
 from helpers.html_table import escaped
 
 PACKAGES = ("mteb", "sentence-transformers", "torch", "transformers", "numpy", "scipy", "altair")
 
 
-def provenance(study: str, folder: Path, renderer: str, executed: str) -> str:
-    """The foot of a page as HTML. `executed` is the notebook's end time (ISO), empty where there is none."""
-    rows = [("Study", _study_file(study)), ("Seed", _seed(study)), ("Code", revision()), ("Executed", executed[:16].replace("T", " "))]
-    rows += [("Packages", ", ".join(f"{p} {v}" for p in PACKAGES if (v := _version(p)))), ("Python", platform.python_version())]
+def provenance(study: str, renderer: str, executed: str = "", notebook: str = "") -> str:
+    """The foot of a page as HTML; `executed` is the end time (ISO) of the `notebook` that the page offers to download."""
+    rows = [
+        ("Study", _study_file(study)),
+        ("Seed", _seed(study)),
+        ("Code", revision()),
+        ("Executed", executed[:16].replace("T", " ")),
+    ]
+    rows += [
+        ("Packages", ", ".join(f"{p} {v}" for p in PACKAGES if (v := _version(p)))),
+        ("Python", platform.python_version()),
+    ]
     rows.append(("Rendered by", renderer))
     body = "".join(f"<dt>{k}</dt><dd>{escaped(v)}</dd>" for k, v in rows if v)
+    if notebook:
+        link = f'<a href="executed/{escaped(notebook)}" download>{escaped(notebook)}</a>'
+        body += f"<dt>Notebook</dt><dd>{link} (executed, with its outputs)</dd>"
     return f'<footer class="hp-provenance" aria-label="Provenance"><dl>{body}</dl></footer>'
 
 
@@ -47,7 +57,9 @@ def revision() -> str:
     from helpers.study import project_root
 
     def git(*words: str) -> str:
-        done = subprocess.run(["git", "-C", str(project_root()), *words], capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            ["git", "-C", str(project_root()), *words], capture_output=True, text=True, check=False
+        )
         return done.stdout.strip() if done.returncode == 0 else ""
 
     try:

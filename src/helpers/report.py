@@ -33,7 +33,9 @@ def render_site(root: Path | str | None = None) -> Path:
     runs = run_folder("x").parent if root == project_root() else root / "data" / "runs"
     studies = study_runs(runs)
     if not studies:
-        raise ReportError(f"no executed notebook below {_short(runs, root)}; run `make report` or `make report STUDY=<name>` first")
+        raise ReportError(
+            f"no executed notebook below {_short(runs, root)}; run `make report` or `make report STUDY=<name>` first"
+        )
     program, name = renderer()
     report = prepare(root, studies, name)
     with tempfile.TemporaryDirectory(prefix=".build-", dir=report) as temporary:
@@ -41,13 +43,16 @@ def render_site(root: Path | str | None = None) -> Path:
         for part in ("_quarto.yml", "index.qmd"):
             shutil.copy(root / part, build / part)
         shutil.copytree(root / "site", build / "site")
-        shutil.copytree(report, build / "report", ignore=shutil.ignore_patterns(".build-*"))
+        shutil.copytree(report, build / "report", ignore=shutil.ignore_patterns(".build-*", "executed"))
         _render(program, build, name)
         site = build / "_site"
         tidy_site(site)
         for study in studies:  # after the render: as inputs they would become pages
-            offered = site / "report" / study.name / "executed"
-            offered.mkdir(parents=True, exist_ok=True)
+            shutil.copytree(
+                report / study.name / "executed",
+                site / "report" / study.name / "executed",
+                dirs_exist_ok=True,
+            )
         problems = check_site(site)
         if problems:
             more = f"\n  and {len(problems) - 20} more" if len(problems) > 20 else ""
@@ -70,19 +75,31 @@ def renderer() -> tuple[list[str], str]:
         if done.returncode == 0:
             return [quarto, "render"], f"Quarto {done.stdout.strip()}"
     if wanted == "quarto":
-        raise ReportError("HELPERS_RENDERER is quarto, but the program does not run; install it or unset the variable")
+        raise ReportError(
+            "HELPERS_RENDERER is quarto, but the program does not run; install it or unset the variable"
+        )
     try:
         version = importlib.metadata.version("smalldocs")
     except importlib.metadata.PackageNotFoundError:
-        raise ReportError("neither Quarto nor the package smalldocs is installed; `make setup` installs the latter") from None
-    return [sys.executable, "-m", "smalldocs.cli", "render", "--quiet"], f"smalldocs {version} (Quarto is not installed)"
+        raise ReportError(
+            "neither Quarto nor the package smalldocs is installed; `make setup` installs the latter"
+        ) from None
+    return [
+        sys.executable,
+        "-m",
+        "smalldocs.cli",
+        "render",
+        "--quiet",
+    ], f"smalldocs {version} (Quarto is not installed)"
 
 
 def _render(program: list[str], build: Path, name: str) -> None:
     done = subprocess.run([*program, str(build)], capture_output=True, text=True, check=False)
     if done.returncode != 0 or not (build / "_site" / "index.html").is_file():
         said = (done.stderr or done.stdout).strip().splitlines()[-15:]
-        raise ReportError(f"{name} failed (status {done.returncode}); the old site is unchanged:\n  " + "\n  ".join(said))
+        raise ReportError(
+            f"{name} failed (status {done.returncode}); the old site is unchanged:\n  " + "\n  ".join(said)
+        )
 
 
 def swap(new: Path, old: Path, aside: Path) -> None:

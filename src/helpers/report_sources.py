@@ -51,7 +51,9 @@ class StudyRun:
 
 def study_runs(runs: Path) -> list[StudyRun]:
     """Every run below `data/runs` that has an executed notebook; the demo first, then by name."""
-    found = [read_run(folder) for folder in sorted(runs.glob("*/")) if list(folder.glob("notebooks/0*.ipynb"))]
+    found = [
+        read_run(folder) for folder in sorted(runs.glob("*/")) if list(folder.glob("notebooks/0*.ipynb"))
+    ]
     return sorted(found, key=lambda run: (run.name != "demo", run.name))
 
 
@@ -80,22 +82,41 @@ def prepare(root: Path, runs: list[StudyRun], renderer: str) -> Path:
     sections: list[Any] = ["index.qmd"]
     for run in runs:
         pages = report / run.name
-        pages.mkdir()
+        (pages / "executed").mkdir(parents=True)
         (pages / "index.qmd").write_text(study_page(run, renderer), encoding="utf-8")
         for source in run.notebooks.values():
-            page = notebook_page(nbformat.read(source, as_version=4), run, source.name[:2], renderer)
+            nbformat.write(light_copy(nbformat.read(source, as_version=4)), pages / "executed" / source.name)
+            page = notebook_page(nbformat.read(source, as_version=4), run, source.name, renderer)
             nbformat.write(page, pages / source.name)
         names = [p.name for p in run.notebooks.values()]
-        contents = [{"text": "Overview", "href": f"report/{run.name}/index.qmd"}, *(f"report/{run.name}/{n}" for n in names)]
+        contents = [
+            {"text": "Overview", "href": f"report/{run.name}/index.qmd"},
+            *(f"report/{run.name}/{n}" for n in names),
+        ]
         sections.append({"section": run.title, "contents": contents})
     sidebar = {"website": {"sidebar": {"style": "docked", "search": True, "contents": sections}}}
-    (report / "_sidebar.yml").write_text(yaml.safe_dump(sidebar, sort_keys=False, allow_unicode=True), encoding="utf-8")
+    (report / "_sidebar.yml").write_text(
+        yaml.safe_dump(sidebar, sort_keys=False, allow_unicode=True), encoding="utf-8"
+    )
     (report / "_runs.qmd").write_text(raw_html("".join(run_card(run) for run in runs)), encoding="utf-8")
     return report
 
 
-def notebook_page(notebook: Any, run: StudyRun, step: str, renderer: str) -> Any:
+def light_copy(notebook: Any) -> Any:
+    """The executed notebook to download: whole, but without machine paths and the packed chart library."""
+    for cell in notebook.cells:
+        cell.metadata = {"tags": cell.metadata["tags"]} if cell.metadata.get("tags") else {}
+        if cell.cell_type == "code":
+            _plain_cell(cell)
+    notebook.metadata = {
+        k: notebook.metadata[k] for k in ("kernelspec", "language_info") if k in notebook.metadata
+    }
+    return nbformat.from_dict(json.loads(scrub(json.dumps(notebook))))
+
+
+def notebook_page(notebook: Any, run: StudyRun, name: str, renderer: str) -> Any:
     """An executed notebook as a page: no parameter cells, only outputs a page can show, banner, provenance."""
+    step = name[:2]
     executed = (notebook.metadata.get("papermill") or {}).get("end_time") or ""
     cells = [c for c in notebook.cells if not UNSEEN & set(c.metadata.get("tags", []))]
     title = f"{int(step)} · {STEP_NAMES.get(step, step)}"
@@ -107,6 +128,11 @@ def notebook_page(notebook: Any, run: StudyRun, step: str, renderer: str) -> Any
     for cell in cells:
         if cell.cell_type == "code":
             _plain_cell(cell)
+            hidden = {"hide-input", "remove-input"} & set(
+                cell.metadata.get("tags", [])
+            )  # Quarto ignores these tags
+            # smalldocs folds a notebook's cell only where the cell itself says so
+            cell.source = ("#| echo: false\n" if hidden else "#| code-fold: true\n") + cell.source
     page = nbformat.v4.new_notebook()
     page.metadata = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
     head = f"---\ntitle: {json.dumps(title, ensure_ascii=False)}\n---\n"
@@ -114,22 +140,23 @@ def notebook_page(notebook: Any, run: StudyRun, step: str, renderer: str) -> Any
         _cell("raw", head, "page-head"),
         *([_cell("markdown", raw_html(banner(run)), "page-banner")] if run.incomplete else []),
         *(c for c in cells if c.cell_type != "markdown" or c.source.strip()),
-        _cell("markdown", raw_html(provenance(run.name, run.folder, renderer, executed)), "page-provenance"),
+        _cell("markdown", raw_html(provenance(run.name, renderer, executed, name)), "page-provenance"),
     ]
     return page
 
 
 def _plain_cell(cell: Any) -> None:
-    """Keep of a code cell's outputs what both renderers show the same way; hide what its tags ask to hide."""
+    """Keep of a code cell's outputs what both renderers show the same way."""
     cell.metadata = {"tags": cell.metadata["tags"]} if cell.metadata.get("tags") else {}
     tags = set(cell.metadata.get("tags", []))
-    if tags & {"hide-input", "remove-input"}:  # Quarto ignores these tags
-        cell.source = "#| echo: false\n" + cell.source
     outputs = []
     for output in cell.outputs if "remove-output" not in tags else []:
         if output.output_type == "stream":
             if output.name == "stdout":  # warnings and progress are in the step's log file
-                output.text = scrub("\n".join(line.rsplit("\r", 1)[-1] for line in output.text.rstrip("\r\n").split("\n")) + "\n")
+                output.text = scrub(
+                    "\n".join(line.rsplit("\r", 1)[-1] for line in output.text.rstrip("\r\n").split("\n"))
+                    + "\n"
+                )
                 outputs.append(output)
         elif output.output_type == "error":
             output.traceback = [scrub(_ANSI.sub("", line)) for line in output.traceback]
@@ -150,7 +177,9 @@ def _bundle(data: dict[str, Any]) -> dict[str, Any] | None:
     value = data[best]
     if isinstance(value, str):
         value = scrub(KIT.sub("", value) if best == "text/html" else value)
-    if best == "text/markdown":  # computed text: its words may come from data, so no HTML, shortcode or formula
+    if (
+        best == "text/markdown"
+    ):  # computed text: its words may come from data, so no HTML, shortcode or formula
         value = value.replace("<", "&lt;").replace("$", "\\$")
     return {best: value}
 
@@ -166,7 +195,9 @@ def banner(run: StudyRun) -> str:
     """What is missing in an incomplete run and the command that completes it, as HTML."""
     rows = []
     for step, entry in run.incomplete.items():
-        state = {"failed": "failed", "running": "was running or was stopped"}.get(entry.get("state", ""), "has not run")
+        state = {"failed": "failed", "running": "was running or was stopped"}.get(
+            entry.get("state", ""), "has not run"
+        )
         reason = f": {escaped(scrub(entry['reason']))}" if entry.get("reason") else ""
         rows.append(f"<li>Step {escaped(step)}, {escaped(STEP_NAMES.get(step, ''))}, {state}{reason}</li>")
     return (
@@ -179,13 +210,17 @@ def banner(run: StudyRun) -> str:
 def study_page(run: StudyRun, renderer: str) -> str:
     """The landing page of one study: findings of every step, its pages, its provenance."""
     pages = "".join(
-        f'<li><a href="{html.escape(p.stem)}.html">{escaped(_title(p, step))}</a></li>' for step, p in run.notebooks.items()
+        f'<li><a href="{html.escape(p.stem)}.html">{escaped(_title(p, step))}</a></li>'
+        for step, p in run.notebooks.items()
     )
     body = [banner(run)] if run.incomplete else []
     if run.description:
         body.append(f'<p class="lead">{escaped(run.description)}</p>')
-    body += [findings_html(run, run.findings, ""), f'<div class="hp-pages"><p><strong>Pages</strong></p><ul>{pages}</ul></div>']
-    body.append(provenance(run.name, run.folder, renderer, ""))
+    body += [
+        findings_html(run, run.findings, ""),
+        f'<div class="hp-pages"><p><strong>Pages</strong></p><ul>{pages}</ul></div>',
+    ]
+    body.append(provenance(run.name, renderer))
     return f"---\ntitle: {json.dumps(run.title, ensure_ascii=False)}\ntoc: false\n---\n\n{raw_html(''.join(body))}"
 
 
@@ -201,7 +236,8 @@ def run_card(run: StudyRun) -> str:
     state = "complete" if not run.incomplete else f"incomplete: {done} of {len(run.steps)} steps"
     base = f"report/{run.name}/"
     pages = "".join(
-        f'<li><a href="{base}{html.escape(p.stem)}.html">{escaped(_title(p, step))}</a></li>' for step, p in run.notebooks.items()
+        f'<li><a href="{base}{html.escape(p.stem)}.html">{escaped(_title(p, step))}</a></li>'
+        for step, p in run.notebooks.items()
     )
     return (
         f'<section class="hp-run" aria-labelledby="run-{run.name}"><h2 id="run-{run.name}">'
@@ -217,7 +253,9 @@ def findings_html(run: StudyRun, findings: list[dict[str, str]], base: str) -> s
     out, step = [], ""
     for entry in findings:
         if entry["step"] != step:
-            out.append(f"{'</ul>' if step else ''}<h3>{escaped(STEP_NAMES.get(entry['step'], entry['step'])).capitalize()}</h3><ul>")
+            out.append(
+                f"{'</ul>' if step else ''}<h3>{escaped(STEP_NAMES.get(entry['step'], entry['step'])).capitalize()}</h3><ul>"
+            )
             step = entry["step"]
         page, anchor = run.notebooks.get(step), entry.get("figure") or ""
         link = ""

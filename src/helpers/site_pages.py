@@ -11,11 +11,14 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 REMOTE = re.compile(r"^(?:[a-z][a-z0-9+.-]*:)?//", re.IGNORECASE)
-_REMOTE_SCRIPT = re.compile(r'<script\b[^>]*\bsrc="(?:https?:)?//[^"]*"[^>]*>.*?</script>\n?', re.DOTALL | re.IGNORECASE)
+_REMOTE_SCRIPT = re.compile(
+    r'<script\b[^>]*\bsrc="(?:https?:)?//[^"]*"[^>]*>.*?</script>\n?', re.DOTALL | re.IGNORECASE
+)
 _REMOTE_LINK = re.compile(r'<link\b[^>]*\bhref="(?:https?:)?//[^"]*"[^>]*>\n?', re.IGNORECASE)
 # What the removed libraries would have been asked to do: it must go with them, or it is an error in the console.
 _ORPHAN = re.compile(
-    r"<script\b[^>]*>\s*(?:define\('jquery'|window\.MathJax\b|(?:require|requirejs)\.config\().*?</script>\n?", re.DOTALL
+    r"<script\b[^>]*>\s*(?:define\('jquery'|window\.MathJax\b|(?:require|requirejs)\.config\().*?</script>\n?",
+    re.DOTALL,
 )
 _ROOT_PATH = re.compile(r'(<(?:script|link|img|source)\b[^>]*?\b(?:src|href)=")/(?!/)')
 _MATH = re.compile(r'<span class="math (inline|display)">(.*?)</span>', re.DOTALL)
@@ -52,7 +55,9 @@ def _mathml(content: str, display: str) -> str | None:
     from latex2mathml.converter import convert
 
     try:
-        return convert(match.group(1) or match.group(2) or "", display="block" if display == "display" else "inline")
+        return convert(
+            match.group(1) or match.group(2) or "", display="block" if display == "display" else "inline"
+        )
     except Exception:  # noqa: BLE001 - a formula that the converter does not know stays readable as TeX
         return f"<code>{html.escape(source)}</code>"
 
@@ -75,8 +80,14 @@ def check_site(site: Path | str) -> list[str]:
     for file in sorted(site.rglob("*")):
         if file.suffix in (".html", ".json", ".ipynb", ".xml"):
             text = file.read_text(encoding="utf-8", errors="replace")
-            problems += [f"{file.relative_to(site).as_posix()}: names the path {p} of this machine" for p in machine_paths() if p in text]
-        elif file.suffix == ".css" and re.search(r"(?:url\(|@import)\s*[\"']?(?:https?:)?//", file.read_text(encoding="utf-8")):
+            problems += [
+                f"{file.relative_to(site).as_posix()}: names the path {p} of this machine"
+                for p in machine_paths()
+                if p in text
+            ]
+        elif file.suffix == ".css" and re.search(
+            r"(?:url\(|@import)\s*[\"']?(?:https?:)?//", file.read_text(encoding="utf-8")
+        ):
             problems.append(f"{file.relative_to(site).as_posix()}: loads a style or font from another host")
     return problems
 
@@ -127,5 +138,11 @@ class _Page(HTMLParser):
             self.remote.append(source)
         elif source and not source.startswith("data:"):
             self.links.append(source)
-        if tag == "a" and given.get("href") and not given["href"].startswith("#") or tag == "a" and len(given.get("href", "")) > 1:
+        if (
+            tag == "a"
+            and given.get("href")
+            and not given["href"].startswith("#")
+            or tag == "a"
+            and len(given.get("href", "")) > 1
+        ):
             self.links.append(given["href"])
