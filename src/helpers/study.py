@@ -1,0 +1,259 @@
+"""A study: which models, tasks and prompts are compared, as one validated object read from a YAML file."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from pathlib import Path
+from typing import Any, Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from helpers.finetuning_spec import FinetuningSpec
+from helpers.geometry_spec import GeometrySpec
+from helpers.prompts_spec import PromptsSpec
+from helpers.published_spec import ResultsSource
+
+STEPS = ("01", "02", "03", "04", "05", "06")
+TASK_DATA_VARIABLE = "EMBEDDING_TASK_DATA"
+
+
+class StudyError(ValueError):
+    """A study file that cannot be used; the message names the file, the key and the remedy."""
+
+
+class Strict(BaseModel):
+    """Base of every part of a study: unknown keys are errors, values are checked again on assignment."""
+
+    model_config = ConfigDict(extra="forbid", validate_assignment=True)
+
+
+class ModelSpec(Strict):
+    """One row of the leaderboard: an embedding model and everything that changes its vectors.
+
+    `weights` says where they come from: `hub` (the name is looked up in mteb's registry), `hub:<org>/<name>` (any
+    sentence-transformers model of the Hub), `package:<module>` (weights inside an installed Python package) or
+    `path:<folder>` (an ordinary sentence-transformers folder, relative to the project).
+    """
+
+    name: str
+    label: str = ""
+    revision: str | None = None
+    weights: str = "hub"
+    include_prompt: bool = Field(True, description="whether the prompt's tokens enter the pooling")
+    application: Literal["raw", "template"] | None = Field(None, description="overrides prompts.application")
+    template: str | None = Field(None, description="overrides the model's own instruction template")
+    dtype: Literal["float32", "bfloat16", "float16"] = "float32"
+    max_length: int | None = Field(None, gt=0, description="tokens; null keeps the model's own limit")
+    trust_remote_code: bool = False
+    parameters: int | None = Field(None, description="number of parameters, for the cost estimate only")
+
+    @model_validator(mode="after")
+    def _complete(self) -> ModelSpec:
+        if not self.label:
+            object.__setattr__(self, "label", self.name.rsplit("/", 1)[-1])
+        kind = self.weights.split(":", 1)[0]
+        if kind not in ("hub", "package", "path"):
+            raise ValueError(f"weights '{self.weights}' must be hub, hub:<org>/<name>, package:<module> or path:<folder>")
+        if self.template is not None and "{instruction}" not in self.template:
+            raise ValueError("template must contain '{instruction}'")
+        return self
+
+
+class TaskSpec(Strict):
+    """A task of the installed mteb or of this suite's demo, with the subsets and the split that are scored."""
+
+    name: str
+    subsets: list[str] | None = None
+    split: str | None = None
+
+
+class SweepSpec(Strict):
+    """How the sweep computes; nothing here may change a score without becoming part of a cell's identity."""
+
+    exact: bool = Field(False, description="keep stock mteb's batches so that scores agree to 1e-9 (slower)")
+    batch_tokens: int | None = Field(None, gt=0, description="padded tokens per batch; null: chosen for the device")
+    stale: Literal["redo", "refuse"] = Field("redo", description="what to do with results made from other inputs")
+    retries: int = Field(1, ge=0, description="further attempts of a cell that failed for a passing reason")
+    offline: bool = False
+    device: str | None = None
+    workers: int = Field(1, ge=1, description="processes; 1 computes in this one")
+
+
+class Study(Strict):
+    """One study. Read it with `load_study`; every notebook takes its name as the parameter `study`."""
+
+    name: str = Field(pattern=r"^[a-z0-9][a-z0-9-]*$")
+    title: str
+    description: str = ""
+    steps: list[Literal["01", "02", "03", "04", "05", "06"]] = list(STEPS)  # type: ignore[assignment]
+    models: list[ModelSpec] = []
+    tasks: list[TaskSpec] = []
+    prompts: PromptsSpec | None = None
+    baselines: list[Literal["none", "default"]] = ["none", "default"]
+    sweep: SweepSpec = SweepSpec()
+    geometry: GeometrySpec | None = None
+    finetuning: FinetuningSpec | None = None
+    results_from: ResultsSource | None = None
+    data_root: str | None = Field(None, description="folder of local task data; see README, 'Local task data'")
+    seed: int = 42
+
+    @field_validator("models")
+    @classmethod
+    def _labels_are_unique(cls, models: list[ModelSpec]) -> list[ModelSpec]:
+        labels = [m.label for m in models]
+        twice = sorted({label for label in labels if labels.count(label) > 1})
+        if twice:
+            raise ValueError(f"the label '{twice[0]}' names two models; give each its own 'label'")
+        return models
+
+    @model_validator(mode="after")
+    def _has_what_its_steps_need(self) -> Study:
+        missing = [
+            key
+            for key, step in (("models", "02"), ("tasks", "02"), ("geometry", "05"), ("finetuning", "06"))
+            if step in self.steps and not getattr(self, key)
+        ]
+        if "02" in self.steps and self.prompts is None:
+            missing.append("prompts")
+        if missing:
+            raise ValueError(f"step(s) {', '.join(self.steps)} need the key '{missing[0]}'")
+        return self
+
+    def model_spec(self, label: str) -> ModelSpec:
+        """The model of this label; a `StudyError` with a suggestion where there is none."""
+        for spec in self.models:
+            if spec.label == label:
+                return spec
+        raise StudyError(unknown("model label", label, [m.label for m in self.models]))
+
+    def task_data_root(self) -> Path | None:
+        """The folder of local task data: `data_root` of the study, else the environment variable, else None."""
+        given = self.data_root or os.environ.get(TASK_DATA_VARIABLE)
+        return (project_root() / given).resolve() if given else None
+
+
+def project_root() -> Path:
+    """The checkout that this package lies in, from whatever folder a notebook runs.
+
+    `HELPERS_ROOT` names another one (for tests and for an installed, not editable package).
+    """
+    given = os.environ.get("HELPERS_ROOT")
+    return Path(given).resolve() if given else Path(__file__).resolve().parents[2]
+
+
+def study_names(root: Path | None = None) -> list[str]:
+    """Names of the studies in `data/studies`, sorted."""
+    return sorted(p.stem for p in ((root or project_root()) / "data" / "studies").glob("*.yml"))
+
+
+def load_study(study: str | Path | Study, **overrides: Any) -> Study:
+    """Read a study by name (`data/studies/<name>.yml`) or by path; overrides of None leave the file's value.
+
+    Raises `StudyError` for an unknown name, unreadable YAML, unknown keys, or values of the wrong type.
+    """
+    if isinstance(study, Study):
+        raw, where = study.model_dump(), f"study {study.name}"
+    else:
+        path = study_path(study)
+        where = _short(path)
+        try:
+            raw = yaml.safe_load(path.read_text(encoding="utf-8"))
+        except (yaml.YAMLError, UnicodeDecodeError) as error:
+            raise StudyError(f"{where}: not readable as YAML: {error}") from error
+        if not isinstance(raw, dict):
+            raise StudyError(f"{where}: a study file holds a mapping of keys, not a {type(raw).__name__}")
+    for key, value in overrides.items():
+        if value is not None:
+            _set_dotted(raw, key, value)
+    try:
+        return Study.model_validate(raw)
+    except ValidationError as error:
+        raise StudyError("\n".join(f"{where}: {line}" for line in _readable(error))) from None
+
+
+def study_path(study: str | Path) -> Path:
+    """The file of a study named by its name or by a path."""
+    text = str(study)
+    if text.endswith((".yml", ".yaml")) or os.sep in text:
+        for path in (Path(text), project_root() / text):
+            if path.is_file():
+                return path.resolve()
+        raise StudyError(f"there is no study file '{text}'")
+    path = project_root() / "data" / "studies" / f"{text}.yml"
+    if not path.is_file():
+        raise StudyError(unknown("study", text, study_names()))
+    return path
+
+
+def check_names(study: Study) -> None:
+    """Raise `StudyError` where a model, a task or a subset is not known to the installed mteb or to this suite."""
+    from helpers.models import check_model
+    from helpers.tasks import check_task
+
+    for model in study.models:
+        check_model(model)
+    tasks = [*study.tasks, *(study.geometry.tasks if study.geometry else [])]
+    for task in tasks:
+        check_task(TaskSpec(name=task.name, subsets=task.subsets, split=task.split))
+
+
+def unknown(kind: str, name: str, known: list[str]) -> str:
+    """The message for a name that nobody knows: "unknown task 'STS51'; did you mean STS15?"."""
+    lower = {k.lower(): k for k in known}
+    close = [lower[k] for k in difflib.get_close_matches(name.lower(), lower, n=3, cutoff=0.6)]
+    if close:
+        return f"unknown {kind} '{name}'; did you mean {' or '.join(close)}?"
+    listed = ", ".join(known[:8]) + (" …" if len(known) > 8 else "")
+    return f"unknown {kind} '{name}'; known: {listed or 'none'}"
+
+
+def _set_dotted(raw: dict[str, Any], key: str, value: Any) -> None:
+    """`prompts.per_level` reaches into the mapping; `per_level` sets a top-level key."""
+    *parents, last = key.split(".")
+    for parent in parents:
+        raw = raw.setdefault(parent, {})
+    raw[last] = value
+
+
+def _readable(error: ValidationError) -> list[str]:
+    """One line per problem: the dotted key, what is wrong, and for an unknown key the nearest known one."""
+    lines = []
+    for problem in error.errors():
+        place = [str(part) for part in problem["loc"]]
+        if problem["type"] == "extra_forbidden":
+            lines.append(f"{'.'.join(place)}: {unknown('key', place[-1], _keys_beside(problem['loc']))}")
+        else:
+            lines.append(f"{'.'.join(place) or 'study'}: {problem['msg']} (given: {problem.get('input')!r})"[:400])
+    return lines
+
+
+def _keys_beside(location: tuple[int | str, ...]) -> list[str]:
+    """The keys that are known where an unknown one stands."""
+    model: type[BaseModel] = Study
+    for part in location[:-1]:
+        field = model.model_fields.get(str(part)) if isinstance(part, str) else None
+        if field is not None:
+            nested = _model_in(field.annotation)
+            if nested is not None:
+                model = nested
+    return sorted(model.model_fields)
+
+
+def _model_in(annotation: Any) -> type[BaseModel] | None:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    for inner in getattr(annotation, "__args__", ()):
+        found = _model_in(inner)
+        if found is not None:
+            return found
+    return None
+
+
+def _short(path: Path) -> str:
+    """A path as a message may show it: relative to the project where it lies inside."""
+    try:
+        return str(path.relative_to(project_root()))
+    except ValueError:
+        return path.name
