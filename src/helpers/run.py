@@ -1,0 +1,152 @@
+"""A run: the folder in which one study's notebooks leave their tables, findings, models and results."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from helpers.study import Study, StudyError, load_study, project_root, unknown
+
+TABLE_MADE_BY = {
+    "prompts": "01",
+    "scores": "02",
+    "query_scores": "02",
+    "inputs": "02",
+    "sensitivity": "03",
+    "leaderboard": "04",
+    "geometry": "05",
+    "finetuning": "06",
+}
+
+
+class Run:
+    """The tables and findings of one study under `data/runs/<study>/`; the only place where notebooks write."""
+
+    def __init__(self, study: Study, step: str = "", overrides: dict[str, Any] | None = None) -> None:
+        self.study = study
+        self.step = step
+        self.overrides = {k: v for k, v in (overrides or {}).items() if v is not None}
+        self.folder = run_folder(study.name)
+        self.folder.mkdir(parents=True, exist_ok=True)
+
+    @classmethod
+    def open(cls, study: str | Path | Study, step: str = "", **overrides: Any) -> Run:
+        """Open the run of a study for one step; overrides (None: as in the file) are dotted study keys.
+
+        In a notebook run by papermill this first refuses parameters that the notebook does not declare.
+        """
+        from helpers.parameters import check_injected
+
+        check_injected()
+        dotted = {key.replace("__", "."): value for key, value in overrides.items()}
+        return cls(load_study(study, **dotted), step, dotted)
+
+    def settings(self) -> pd.DataFrame:
+        """The effective settings as (key, value, from): what the study file says and what was overridden."""
+        rows = []
+        for key, value in _flatten(self.study.model_dump(exclude_defaults=False)):
+            source = "override" if any(key == o or key.startswith(o + ".") for o in self.overrides) else "study"
+            rows.append({"key": key, "value": value, "from": source})
+        return pd.DataFrame(rows, columns=["key", "value", "from"])
+
+    def table_path(self, name: str) -> Path:
+        return self.folder / "tables" / f"{name}.parquet"
+
+    def has_table(self, name: str) -> bool:
+        return self.table_path(name).is_file()
+
+    def table(self, name: str) -> pd.DataFrame:
+        """Read a table; where it is absent the error names the step that makes it."""
+        path = self.table_path(name)
+        if not path.is_file():
+            there = sorted(p.stem for p in path.parent.glob("*.parquet"))
+            step = TABLE_MADE_BY.get(name)
+            if step is None:
+                raise StudyError(f"run '{self.study.name}': {unknown('table', name, there)}")
+            raise StudyError(
+                f"run '{self.study.name}' has no table '{name}' yet; notebook {step} makes it: "
+                f"make report STUDY={self.study.name}"
+            )
+        try:
+            return pd.read_parquet(path)
+        except (OSError, ValueError) as error:
+            raise StudyError(
+                f"tables/{path.name} of run '{self.study.name}' is not readable ({type(error).__name__}); "
+                f"delete it and run notebook {TABLE_MADE_BY.get(name, self.step)} again"
+            ) from error
+
+    def save_table(self, name: str, table: pd.DataFrame) -> Path:
+        """Write a table as Parquet, whole or not at all; unchanged content gives unchanged bytes."""
+        path = self.table_path(name)
+        with replacing(path) as temporary:
+            table.reset_index(drop=True).to_parquet(temporary, index=False, compression="zstd")
+        return path
+
+    def save_findings(self, findings: Iterable[str | dict[str, str]]) -> Path:
+        """Keep a step's finding sentences (with the anchor of the figure that shows each) for the landing page."""
+        entries = [{"text": f} if isinstance(f, str) else dict(f) for f in findings]
+        return self.save_json(f"findings/{self.step or 'extra'}.json", [{"step": self.step, **e} for e in entries])
+
+    def save_json(self, name: str, content: Any) -> Path:
+        """Write a JSON file inside the run folder, whole or not at all."""
+        path = self.folder / name
+        write_json(path, content)
+        return path
+
+
+def run_folder(study_name: str) -> Path:
+    """`data/runs/<study>` of the project, or below `HELPERS_RUNS` where that is set (a scratch disk, a cluster share)."""
+    base = os.environ.get("HELPERS_RUNS")
+    return (Path(base) if base else project_root() / "data" / "runs") / study_name
+
+
+class replacing:  # noqa: N801 - a context manager that reads like a verb
+    """Give a temporary file beside `path`; on success it replaces `path`, on failure it is removed.
+
+    The content is flushed to the disk before the rename, so that a reader sees the old file or the whole new one.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __enter__(self) -> Path:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=self.path.parent, prefix=f".{self.path.name}.", suffix=".part")
+        os.close(handle)
+        self.temporary = Path(name)
+        return self.temporary
+
+    def __exit__(self, kind: Any, value: Any, trace: Any) -> None:
+        if kind is None:
+            with open(self.temporary, "rb") as written:
+                os.fsync(written.fileno())
+            os.replace(self.temporary, self.path)
+        else:
+            self.temporary.unlink(missing_ok=True)
+
+
+def write_json(path: Path, content: Any) -> None:
+    """Write readable JSON with sorted keys, whole or not at all."""
+    with replacing(path) as temporary:
+        temporary.write_text(
+            json.dumps(content, ensure_ascii=False, indent=1, sort_keys=True, default=str) + "\n", encoding="utf-8"
+        )
+
+
+def _flatten(value: Any, prefix: str = "") -> Iterable[tuple[str, str]]:
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _flatten(inner, f"{prefix}.{key}" if prefix else str(key))
+    elif isinstance(value, list) and value and isinstance(value[0], dict):
+        for number, inner in enumerate(value):
+            name = inner.get("label") or inner.get("name") or str(number)
+            compact = {k: v for k, v in inner.items() if v not in (None, "", [])}
+            yield f"{prefix}[{name}]", ", ".join(f"{k}={v}" for k, v in compact.items())
+    else:
+        yield prefix, "" if value is None else str(value)
