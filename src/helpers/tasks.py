@@ -1,0 +1,311 @@
+"""Tasks: an mteb task by its name, with data from the Hub, from a local folder, or from the demo."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from helpers.study import Study, StudyError, TaskSpec, unknown
+
+
+@dataclass
+class SearchSet:
+    """A retrieval or bitext mining task as one shape: what is searched with, what is searched, what is right.
+
+    queries, targets: id -> text (targets as mteb would embed them: title and text joined); qrels: query id ->
+    {target id: relevance}; paraphrases: query id -> paraphrase (an id may be missing); language: English name of the
+    targets' language.
+    """
+
+    task: str
+    subset: str
+    split: str
+    language: str
+    queries: dict[str, str]
+    targets: dict[str, str]
+    qrels: dict[str, dict[str, int]]
+    paraphrases: dict[str, str] = field(default_factory=dict)
+
+
+def task_names() -> list[str]:
+    """Every task name of the installed mteb and of this suite's demo."""
+    from mteb.get_tasks import _TASKS_REGISTRY
+
+    from helpers.demo import DEMO_TASKS
+
+    return [*DEMO_TASKS, *sorted(_TASKS_REGISTRY)]
+
+
+def task_class(name: str) -> Any:
+    """The mteb class of a task; a `StudyError` with a suggestion for an unknown name."""
+    from mteb.get_tasks import _TASKS_REGISTRY
+
+    from helpers.demo import DEMO_TASKS
+
+    found = DEMO_TASKS.get(name) or _TASKS_REGISTRY.get(name)
+    if found is None:
+        raise StudyError(unknown("task", name, task_names()))
+    return found
+
+
+def check_task(spec: TaskSpec) -> None:
+    """Raise `StudyError` where the task, one of its subsets or its split is not known."""
+    if spec.name == "SQuAD":  # the second study's own set; only geometry and fine-tuning read it
+        return
+    metadata = task_class(spec.name).metadata
+    for subset in spec.subsets or []:
+        if subset not in metadata.hf_subsets:
+            raise StudyError(f"task {spec.name}: {unknown('subset', subset, list(metadata.hf_subsets))}")
+    known_splits = [*metadata.eval_splits, "train", "validation", "dev", "test"]
+    if spec.split is not None and spec.split not in known_splits:
+        raise StudyError(f"task {spec.name}: {unknown('split', spec.split, list(metadata.eval_splits))}")
+
+
+def load_task(spec: TaskSpec, study: Study | None = None, root: Path | None = None) -> Any:
+    """An mteb task with its data loaded, restricted to the subsets and split of the spec.
+
+    Data come from the demo, else from `<root>/<task name>/` where that folder exists (`root`: the study's `data_root`
+    or the environment variable EMBEDDING_TASK_DATA), else from the Hub through mteb itself.
+    """
+    cls = task_class(spec.name)
+    folder = root if root is not None else (study.task_data_root() if study else None)
+    local = folder / spec.name if folder else None
+    if local is not None and not local.is_dir():
+        local = None
+    if local is not None:
+        cls = local_class(cls, local)
+    task = cls()
+    task.filter_languages(languages=None, hf_subsets=spec.subsets) if spec.subsets else None
+    if spec.split:
+        task.filter_eval_splits([spec.split])
+    try:
+        task.load_data()
+    except StudyError:
+        raise
+    except Exception as error:
+        raise StudyError(_why_not_loaded(spec.name, local, folder, error)) from error
+    return task
+
+
+def _why_not_loaded(name: str, local: Path | None, root: Path | None, error: Exception) -> str:
+    if local is not None:
+        return f"task {name}: the local data in {local.name}/ cannot be used: {type(error).__name__}: {error}"
+    looked = f"there is no folder {name}/ in the local task data, and " if root else ""
+    return (
+        f"task {name}: {looked}its data could not be loaded from the Hub: {type(error).__name__}: {str(error)[:300]}. "
+        f"Without network: put the data into a folder and name it as data_root or EMBEDDING_TASK_DATA (README)"
+    )
+
+
+def local_class(cls: Any, folder: Path) -> Any:
+    """A subclass of a stock task that reads Parquet files of `folder` instead of the Hub; scores as mteb does.
+
+    Overridden on the class because mteb drops an instance's own metadata after the first evaluation (ENGINE T22).
+    """
+    metadata = cls.metadata
+    revision = folder_digest(folder)
+    dataset = {**metadata.dataset, "revision": revision}
+
+    def load_data(self: Any, num_proc: int | None = None, **kwargs: Any) -> None:
+        if self.data_loaded:
+            return
+        if metadata.type in ("Retrieval", "Reranking", "InstructionRetrieval", "InstructionReranking"):
+            self.dataset = {s: _local_retrieval(folder, s, self.eval_splits) for s in self.hf_subsets}
+        elif metadata.is_multilingual:
+            self.dataset = {s: _local_splits(folder, s, self) for s in self.hf_subsets}
+        else:
+            self.dataset = _local_splits(folder, "default", self)
+        if not _is_flat_clustering(self):
+            self.dataset_transform()
+        self.data_loaded = True
+
+    return type(
+        cls.__name__,
+        (cls,),
+        {
+            "metadata": metadata.model_copy(update={"dataset": dataset}),
+            "load_data": load_data,
+            "fast_loading": False,
+            "__module__": cls.__module__,
+        },
+    )
+
+
+def _is_flat_clustering(task: Any) -> bool:
+    """Whether clustering rows hold one text each, as after the task's own transform, and need none."""
+    if task.metadata.type != "Clustering":
+        return False
+    some = task.dataset if not task.metadata.is_multilingual else next(iter(task.dataset.values()))
+    rows = next(iter(some.values()))
+    return isinstance(rows[0]["sentences"], str)
+
+
+def _local_splits(folder: Path, subset: str, task: Any) -> Any:
+    """Splits of one subset: `<subset>/<split>.parquet`, `<subset>.parquet` (the scored split) or `<split>.parquet`."""
+    from datasets import Dataset, DatasetDict
+
+    def rows(path: Path) -> Any:
+        return Dataset.from_pandas(pd.read_parquet(path), preserve_index=False)
+
+    if (folder / f"{subset}.parquet").is_file():
+        return DatasetDict({split: rows(folder / f"{subset}.parquet") for split in task.eval_splits})
+    base = folder / subset if (folder / subset).is_dir() else folder
+    wanted = list(dict.fromkeys([*task.eval_splits, getattr(task, "train_split", None) or "train"]))
+    found = {split: rows(base / f"{split}.parquet") for split in wanted if (base / f"{split}.parquet").is_file()}
+    missing = [split for split in task.eval_splits if split not in found]
+    if missing:
+        raise StudyError(f"task {task.metadata.name}: {folder.name}/ has no file for subset '{subset}', split '{missing[0]}'")
+    return DatasetDict(found)
+
+
+def _local_retrieval(folder: Path, subset: str, splits: Iterable[str]) -> dict[str, Any]:
+    """corpus.parquet, queries.parquet and qrels.parquet (BEIR columns) as mteb's retrieval data."""
+    from datasets import Dataset
+
+    base = folder / subset if (folder / subset).is_dir() else folder
+    frames = {}
+    for name in ("corpus", "queries", "qrels"):
+        if not (base / f"{name}.parquet").is_file():
+            raise StudyError(f"local task data {folder.name}/ lacks {name}.parquet")
+        frames[name] = pd.read_parquet(base / f"{name}.parquet")
+    qrels: dict[str, dict[str, int]] = {}
+    for row in frames["qrels"].itertuples(index=False):
+        qrels.setdefault(str(row[0]), {})[str(row[1])] = int(row[2])
+    corpus = frames["corpus"].rename(columns={"_id": "id"})
+    queries = frames["queries"].rename(columns={"_id": "id"})
+    queries = queries[queries["id"].isin(list(qrels))]
+    return {
+        split: {
+            "corpus": Dataset.from_pandas(corpus, preserve_index=False),
+            "queries": Dataset.from_pandas(queries, preserve_index=False),
+            "relevant_docs": qrels,
+            "top_ranked": None,
+        }
+        for split in splits
+    }
+
+
+def folder_digest(folder: Path) -> str:
+    """40 hexadecimal digits over names and bytes of the Parquet files of a folder."""
+    digest = hashlib.sha256()
+    for path in sorted(folder.rglob("*.parquet")):
+        digest.update(path.relative_to(folder).as_posix().encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()[:40]
+
+
+def data_fingerprint(task: Any, subset: str, split: str) -> str:
+    """16 hexadecimal digits over everything of (subset, split) that a score can depend on: texts, labels, judgements."""
+    digest = hashlib.sha256()
+    for name, value in _parts(task, subset, split):
+        digest.update(f"{name}\0".encode())
+        for item in value:
+            digest.update(json.dumps(item, ensure_ascii=False, sort_keys=True, default=str).encode() + b"\n")
+    return digest.hexdigest()[:16]
+
+
+def _parts(task: Any, subset: str, split: str) -> Iterator[tuple[str, Iterable[Any]]]:
+    data = subset_data(task, subset)
+    if isinstance(data.get(split), dict):
+        part = data[split]
+        yield "corpus", (tuple(row.values()) for row in part["corpus"])
+        yield "queries", (tuple(row.values()) for row in part["queries"])
+        yield "qrels", sorted((q, sorted(d.items())) for q, d in part["relevant_docs"].items())
+        yield "top_ranked", sorted((part["top_ranked"] or {}).items())
+        return
+    names = [split] if task.metadata.type not in ("Classification", "MultilabelClassification") else sorted(data)
+    for name in names:
+        rows = data[name]
+        for column in sorted(rows.column_names):
+            yield f"{name}/{column}", rows[column][:]
+
+
+def subset_data(task: Any, subset: str) -> Any:
+    """The splits of one subset, whether or not the task nests its data by subset."""
+    if subset in task.dataset:
+        return task.dataset[subset]
+    if subset == "default":
+        return task.dataset
+    raise StudyError(f"task {task.metadata.name}: {unknown('subset', subset, list(task.dataset))}")
+
+
+def search_set(
+    task: Any,
+    subset: str | None = None,
+    split: str | None = None,
+    max_queries: int | None = None,
+    seed: int = 42,
+) -> SearchSet:
+    """A loaded retrieval or bitext mining task as a `SearchSet`; `max_queries` draws that many without replacement.
+
+    Bitext mining is searched from English into the other language, as in study 2, whichever column mteb puts first.
+    """
+    name, kind = task.metadata.name, task.metadata.type
+    split = split or task.eval_splits[0]
+    subset = subset or list(task.hf_subsets)[0]
+    if kind == "BitextMining":
+        found = _bitext_set(task, subset, split)
+    elif isinstance(subset_data(task, subset).get(split), dict):
+        found = _retrieval_set(task, subset, split)
+    else:
+        raise StudyError(f"task {name} is {kind}; geometry and distractors need retrieval or bitext mining")
+    if max_queries is not None and max_queries < len(found.queries):
+        keep = set(random.Random(seed).sample(sorted(found.queries), max_queries))
+        found.queries = {q: t for q, t in found.queries.items() if q in keep}
+        found.qrels = {q: r for q, r in found.qrels.items() if q in keep}
+        found.paraphrases = {q: t for q, t in found.paraphrases.items() if q in keep}
+    return found
+
+
+def _retrieval_set(task: Any, subset: str, split: str) -> SearchSet:
+    from helpers.demo import demo_paraphrases
+
+    data = subset_data(task, subset)[split]
+    columns = data["corpus"].column_names
+    titles = data["corpus"]["title"][:] if "title" in columns else [""] * len(data["corpus"])
+    targets = {
+        str(i): f"{title or ''} {text}".strip()
+        for i, title, text in zip(data["corpus"]["id"][:], titles, data["corpus"]["text"][:], strict=True)
+    }
+    queries = dict(zip(map(str, data["queries"]["id"][:]), data["queries"]["text"][:], strict=True))
+    qrels = {q: dict(r) for q, r in data["relevant_docs"].items() if q in queries}
+    paraphrases = {q: p for q, p in demo_paraphrases(task.metadata.name).items() if q in queries}
+    return SearchSet(task.metadata.name, subset, split, _language(task, subset, 0), queries, targets, qrels, paraphrases)
+
+
+def _bitext_set(task: Any, subset: str, split: str) -> SearchSet:
+    from helpers.demo import demo_paraphrases
+
+    rows = subset_data(task, subset)[split]
+    tags = task.metadata.hf_subsets_to_langscripts.get(subset, [])
+    english_first = bool(tags) and str(tags[0]).startswith("eng")
+    sources, targets = ("sentence1", "sentence2") if english_first else ("sentence2", "sentence1")
+    numbers = [str(n) for n in range(len(rows))]
+    queries = dict(zip(numbers, rows[sources][:], strict=True))
+    return SearchSet(
+        task.metadata.name,
+        subset,
+        split,
+        _language(task, subset, 1 if english_first else 0),
+        queries,
+        dict(zip(numbers, rows[targets][:], strict=True)),
+        {n: {n: 1} for n in numbers},
+        {q: p for q, p in demo_paraphrases(task.metadata.name).items() if q in queries},
+    )
+
+
+def _language(task: Any, subset: str, position: int) -> str:
+    """English name of a subset's language at a position, from mteb's own list of languages."""
+    from mteb.languages import ISO_TO_LANGUAGE
+
+    tags = task.metadata.hf_subsets_to_langscripts.get(subset, [])
+    if not tags:
+        return ""
+    code = str(tags[min(position, len(tags) - 1)]).split("-")[0]
+    return str(ISO_TO_LANGUAGE.get(code, code)).split(" (")[0]
