@@ -1,0 +1,204 @@
+"""Embeddings: every distinct string once, in batches of equal padded size, kept on disk as memory-mapped matrices."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from helpers.application import Role
+from helpers.run import replacing
+
+if TYPE_CHECKING:
+    from helpers.models import LoadedModel
+
+Request = tuple[Sequence[str], str, Role]
+CPU_BATCH_TOKENS = 1024  # measured: the fastest padded-token budget of a small encoder on a CPU (ENGINE, section 7)
+GPU_BATCH_TOKENS = 65536
+LONGEST_BATCH = 4096
+
+
+class EmbeddingCache:
+    """Matrices on disk, one `.npy` per (model, role, prefix, ordered texts); atomic, bounded, shared by processes.
+
+    A file appears whole or not at all, so two processes may write the same one. When the folder grows past
+    `limit_bytes` the files that were not read for the longest time are removed.
+    """
+
+    def __init__(self, folder: Path, limit_bytes: int | None = None) -> None:
+        self.folder = folder
+        given = os.environ.get("HELPERS_CACHE_GB")
+        self.limit_bytes = limit_bytes or int(float(given or 20) * 2**30)
+
+    def key(self, model_key: str, request: Request) -> str:
+        texts, prefix, role = request
+        result = hashlib.sha256(f"{model_key}\0{role}\0{len(texts)}\0".encode())
+        for text in (prefix, *texts):
+            raw = text.encode("utf-8", "surrogatepass")
+            result.update(len(raw).to_bytes(8, "little") + raw)
+        return result.hexdigest()[:32]
+
+    def path(self, key: str) -> Path:
+        return self.folder / key[:2] / f"{key}.npy"
+
+    def read(self, key: str, rows: int) -> np.ndarray | None:
+        """The matrix of a key, memory-mapped; None where it is absent. An unreadable file is moved aside."""
+        path = self.path(key)
+        try:
+            matrix = np.load(path, mmap_mode="r")
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError):
+            os.replace(path, path.with_suffix(".broken"))
+            return None
+        if matrix.ndim != 2 or len(matrix) != rows:
+            os.replace(path, path.with_suffix(".broken"))
+            return None
+        os.utime(path)
+        return matrix
+
+    def write(self, key: str, matrix: np.ndarray) -> None:
+        with replacing(self.path(key)) as temporary, open(temporary, "wb") as file:
+            np.save(file, np.asarray(matrix))
+
+    def shrink(self) -> int:
+        """Remove the longest unread matrices until the folder fits its bound; the number of removed files."""
+        files = sorted(self.folder.glob("*/*.npy"), key=lambda p: p.stat().st_mtime, reverse=True)
+        total, removed = 0, 0
+        for path in files:
+            total += path.stat().st_size
+            if total > self.limit_bytes:
+                path.unlink(missing_ok=True)
+                removed += 1
+        return removed
+
+
+def embed_many(model: LoadedModel, requests: Sequence[Request]) -> list[np.ndarray]:
+    """Embed several lists of texts, each behind its literal prefix, in one pass over the encoder.
+
+    Returns one (n, dimension) float32 matrix per request, in the order of its texts, not normalised beyond what the
+    model does itself. Strings that occur more than once are encoded once; matrices on disk are not encoded again.
+    """
+    results: list[np.ndarray | None] = [None] * len(requests)
+    keys: list[str | None] = [None] * len(requests)
+    for number, request in enumerate(requests):
+        if model.cache is not None:
+            keys[number] = model.cache.key(model.key, request)
+            results[number] = model.cache.read(str(keys[number]), len(request[0]))
+    open_ones = [n for n, result in enumerate(results) if result is None]
+    for group in _groups(model, requests, open_ones):
+        for number, matrix in zip(group, _encode_group(model, [requests[n] for n in group]), strict=True):
+            results[number] = matrix
+            if model.cache is not None:
+                model.cache.write(str(keys[number]), matrix)
+    if open_ones and model.cache is not None:
+        model.cache.shrink()
+    return [r for r in results if r is not None]
+
+
+def _groups(model: LoadedModel, requests: Sequence[Request], numbers: list[int]) -> list[list[int]]:
+    """Requests that may share batches: all of one role where the prompt is simply part of the text, else one each."""
+    if not prompt_is_text(model.st):
+        return [[n] for n in numbers]
+    by_role: dict[Role, list[int]] = {}
+    for number in numbers:
+        by_role.setdefault(requests[number][2], []).append(number)
+    return list(by_role.values())
+
+
+def prompt_is_text(st: Any) -> bool:
+    """Whether a prompt is nothing but the beginning of the text: no pooling without it, no chat message of its own."""
+    from sentence_transformers.sentence_transformer.modules import Pooling
+
+    pooled = all(module.include_prompt for module in st if isinstance(module, Pooling))
+    return pooled and not uses_chat_template(st)
+
+
+def uses_chat_template(st: Any) -> bool:
+    """Whether sentence-transformers turns the prompt into a system message of this backbone (ENGINE, trap T18)."""
+    modalities = getattr(st[0], "modality_config", None) or {}
+    return "message" in modalities and "text" not in modalities
+
+
+def _encode_group(model: LoadedModel, requests: Sequence[Request]) -> list[np.ndarray]:
+    """Encode requests of one role together: unique strings, longest first, scattered back."""
+    joined = prompt_is_text(model.st)
+    prefix = "" if joined else requests[0][1]
+    index: dict[str, int] = {}
+    places = []
+    for texts, own_prefix, _ in requests:
+        strings = [own_prefix + t for t in texts] if joined else list(texts)
+        places.append(np.fromiter((index.setdefault(s, len(index)) for s in strings), np.int64, len(strings)))
+    unique = encode(model, list(index), prefix, requests[0][2])
+    return [unique[place] for place in places]
+
+
+def encode(model: LoadedModel, strings: Sequence[str], prefix: str = "", role: Role = None) -> np.ndarray:
+    """Encode strings once each: sorted by token count, batches of a padded-token budget, (n, dimension) float32."""
+    if not strings:
+        return np.zeros((0, model.dimension), dtype=np.float32)
+    lengths = token_counts(model.st, [prefix + s for s in strings])
+    order = np.argsort(-lengths, kind="stable")
+    out: np.ndarray | None = None
+    for batch in batches(lengths[order], model.batch_tokens or default_batch_tokens(model.st)):
+        rows = order[batch]
+        vectors = _encode_batch(model.st, [strings[i] for i in rows], prefix, role)
+        if out is None:
+            out = np.empty((len(strings), vectors.shape[1]), dtype=np.float32)
+        out[rows] = vectors
+    assert out is not None
+    bad = ~np.isfinite(out).all(axis=1)
+    if bad.any():
+        example = strings[int(np.flatnonzero(bad)[0])][:80]
+        raise FloatingPointError(f"{int(bad.sum())} embeddings are not finite, e.g. of {example!r}")
+    return out
+
+
+def _encode_batch(st: Any, strings: list[str], prefix: str, role: Role) -> np.ndarray:
+    """One batch; when the device is out of memory, its two halves."""
+    import torch
+
+    method = {"query": st.encode_query, "document": st.encode_document, None: st.encode}[role]
+    try:
+        vectors = method(
+            strings, prompt=prefix, batch_size=len(strings), convert_to_tensor=True, show_progress_bar=False
+        )
+        return np.asarray(vectors.float().cpu().numpy())
+    except torch.OutOfMemoryError:
+        if len(strings) == 1:
+            raise
+        torch.cuda.empty_cache()
+        middle = len(strings) // 2
+        return np.concatenate(
+            [_encode_batch(st, half, prefix, role) for half in (strings[:middle], strings[middle:])]
+        )
+
+
+def batches(lengths: np.ndarray, budget: int) -> list[slice]:
+    """Consecutive slices of texts sorted by falling length, each of at most `budget` padded tokens (at least one text)."""
+    slices, start = [], 0
+    while start < len(lengths):
+        size = int(np.clip(budget // max(int(lengths[start]), 1), 1, LONGEST_BATCH))
+        slices.append(slice(start, min(start + size, len(lengths))))
+        start += size
+    return slices
+
+
+def default_batch_tokens(st: Any) -> int:
+    return CPU_BATCH_TOKENS if st.device.type == "cpu" else GPU_BATCH_TOKENS
+
+
+def token_counts(st: Any, strings: Sequence[str], truncated: bool = True) -> np.ndarray:
+    """Tokens of every string as the model counts them (special tokens included), cut at its maximum length."""
+    tokenizer = st.tokenizer
+    if hasattr(tokenizer, "encode_batch"):  # a static table works on a bare `tokenizers.Tokenizer`
+        counts = [len(e.ids) for e in tokenizer.encode_batch(list(strings), add_special_tokens=False)]
+    else:
+        counts = [len(ids) for ids in tokenizer(list(strings), truncation=False, verbose=False)["input_ids"]]
+    result = np.asarray(counts, dtype=np.int64)
+    limit = st.max_seq_length
+    return np.minimum(result, limit) if truncated and limit and np.isfinite(limit) else result
