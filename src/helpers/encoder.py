@@ -1,0 +1,255 @@
+"""The sweep's encoder: what mteb sees in place of the model, so that mteb scores and we decide what is embedded."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from helpers.application import Prefixes, Role, has_sides
+from helpers.embeddings import embed_many, prompt_is_text, token_counts
+from helpers.models import LoadedModel
+from helpers.study import StudyError
+
+STOCK_BATCH = 32
+DOCUMENT_BLOCK = 50_000
+QUERY_BLOCK = 256
+ROWS_AHEAD = 200_000
+PROBE_TEXTS = ("A cat sleeps on the warm stove.", "How long does bread rise?", "Trains to the coast leave hourly.")
+
+
+class SweepEncoder:
+    """An mteb EncoderProtocol and SearchProtocol around one model, for one task and many prompts.
+
+    `prefixes` must be set before each evaluation; nothing is resolved by name. Vectors are looked up by the literal
+    prefix and the texts, so documents are embedded once for all prompts; `prefetch` embeds the remaining prompts'
+    texts of a finished evaluation in one pass. With `exact` stock mteb's own batches are kept and nothing is shared.
+    """
+
+    def __init__(self, model: LoadedModel, exact: bool = False, bitext_side: str = "query") -> None:
+        self.model = model
+        self.exact = exact
+        self.bitext_side = bitext_side
+        self.prefixes: Prefixes | None = None
+        self.searched_with: list[str] | None = None  # bitext mining: the texts of the side that is searched with
+        self.calls: list[tuple[str, list[str]]] = []
+        self.mteb_model_meta = model.wrapper.mteb_model_meta
+        self.results: dict[str, dict[str, float]] = {}
+        self._store: dict[tuple[str, str, Role], np.ndarray] = {}
+        self._corpus: tuple[Any, list[str], list[str]] | None = None
+
+    # -- what mteb calls ------------------------------------------------------------------------------------------
+
+    def encode(
+        self, inputs: Any, *, task_metadata: Any, hf_split: str, hf_subset: str, prompt_type: Any = None, **kwargs: Any
+    ) -> np.ndarray:
+        dataset = inputs.dataset
+        texts = dataset["text"][:] if "text" in dataset.column_names else [t for b in inputs for t in b["text"]]
+        role: Role = prompt_type.value if prompt_type is not None else None
+        return self.vectors(self._side(task_metadata, role, texts), list(texts))
+
+    def index(self, corpus: Any, *, task_metadata: Any, **kwargs: Any) -> None:
+        """Keep the corpus; its texts and ids are read once for all prompts (ENGINE, section 4)."""
+        from mteb._create_dataloaders import _retrieval_texts
+        from mteb.types import PromptType
+
+        if self._corpus is None or self._corpus[0] is not corpus:
+            self._corpus = (corpus, list(_retrieval_texts(corpus, PromptType.document)[:]), list(corpus["id"][:]))
+
+    def search(
+        self, queries: Any, *, task_metadata: Any, top_k: int, top_ranked: Any = None, **kwargs: Any
+    ) -> dict[str, dict[str, float]]:
+        """The top_k most similar documents per query, with mteb's similarity for this model, in blocks."""
+        from mteb._create_dataloaders import _retrieval_texts
+        from mteb.types import PromptType
+
+        if self._corpus is None:
+            raise StudyError("the corpus must be indexed before it is searched")
+        if top_ranked is not None:
+            return self._rerank(queries, task_metadata=task_metadata, top_k=top_k, top_ranked=top_ranked, **kwargs)
+        _, texts, ids = self._corpus
+        question = self.vectors("query", list(_retrieval_texts(queries, PromptType.query)[:]))
+        documents = self.vectors("document", texts)
+        best, places = self._top(question, documents, min(top_k, len(ids)))
+        self.results = {
+            str(query): dict(zip((ids[p] for p in row), scores, strict=True))
+            for query, row, scores in zip(queries["id"][:], places.tolist(), best.tolist(), strict=True)
+        }
+        return self.results
+
+    def similarity(self, embeddings1: Any, embeddings2: Any) -> Any:
+        return self.model.wrapper.similarity(_tensor(embeddings1), _tensor(embeddings2))
+
+    def similarity_pairwise(self, embeddings1: Any, embeddings2: Any) -> Any:
+        return self.model.wrapper.similarity_pairwise(_tensor(embeddings1), _tensor(embeddings2))
+
+    # -- what the sweep calls -------------------------------------------------------------------------------------
+
+    def vectors(self, side: str, texts: list[str]) -> np.ndarray:
+        """Vectors of texts on a side: `query`, `document`, `both` (no sides) or `plain` (carries no prompt)."""
+        self.calls.append((side, texts))
+        prefix, role = self._prefix(side)
+        if self.exact:
+            return self._stock_vectors(texts, prefix, role)
+        key = (_texts_key(texts), prefix, role)
+        if key not in self._store:
+            self._store[key] = embed_many(self.model, [(texts, prefix, role)])[0]
+        return self._store[key]
+
+    def prefetch(self, upcoming: Sequence[Prefixes]) -> None:
+        """Embed what the recorded calls will ask for under other prefixes, all together."""
+        if self.exact:
+            return
+        current, wanted = self.prefixes, {}
+        for self.prefixes in upcoming:
+            for side, texts in self.calls:
+                prefix, role = self._prefix(side)
+                key = (_texts_key(texts), prefix, role)
+                if key not in self._store:
+                    wanted[key] = (texts, prefix, role)
+        self.prefixes = current
+        for key, vectors in zip(wanted, embed_many(self.model, list(wanted.values())), strict=True):
+            self._store[key] = vectors
+
+    def prompts_ahead(self) -> int:
+        """How many prompts' texts may be embedded together within `ROWS_AHEAD` rows of memory."""
+        rows = sum(len(texts) for side, texts in self.calls if side != "document")
+        return max(1, ROWS_AHEAD // max(rows, 1))
+
+    def forget(self) -> None:
+        """Drop the vectors that only the last prompts used; documents stay."""
+        self._store = {key: v for key, v in self._store.items() if key[2] == "document"}
+
+    def _side(self, task_metadata: Any, role: Role, texts: Sequence[str]) -> str:
+        if role is not None:
+            return role
+        if task_metadata.type == "BitextMining" and self.bitext_side == "query" and self.searched_with is not None:
+            default = self.prefixes is not None and self.prefixes.application == "default"
+            return "both" if default or list(texts) == self.searched_with else "plain"
+        return "both"
+
+    def _prefix(self, side: str) -> tuple[str, Role]:
+        if self.prefixes is None:
+            raise StudyError("no prefix is set for this evaluation")
+        if side == "query":
+            return self.prefixes.query, "query"
+        if side == "document":
+            return self.prefixes.document, "document"
+        return ("" if side == "plain" else self.prefixes.both), None
+
+    def _stock_vectors(self, texts: list[str], prefix: str, role: Role) -> np.ndarray:
+        st = self.model.st
+        method = {"query": st.encode_query, "document": st.encode_document, None: st.encode}[role]
+        return np.asarray(method(texts, prompt=prefix, batch_size=STOCK_BATCH, show_progress_bar=False))
+
+    def _top(self, queries: np.ndarray, documents: np.ndarray, top_k: int) -> tuple[np.ndarray, np.ndarray]:
+        """Scores and positions of the best documents per query; memory is bounded by a block of each side."""
+        import torch
+
+        scores, places = [], []
+        for start in range(0, len(queries), QUERY_BLOCK):
+            best = place = None
+            for first in range(0, len(documents), DOCUMENT_BLOCK):
+                block = torch.as_tensor(
+                    self.similarity(queries[start : start + QUERY_BLOCK], documents[first : first + DOCUMENT_BLOCK])
+                )
+                value, position = block.topk(min(top_k, block.shape[1]), dim=1)
+                position = position + first
+                if best is not None and place is not None:
+                    value, position = torch.cat([best, value], 1), torch.cat([place, position], 1)
+                    value, order = value.topk(min(top_k, value.shape[1]), dim=1)
+                    position = position.gather(1, order)
+                best, place = value, position
+            scores.append(best.cpu().numpy() if best is not None else np.zeros((0, 0)))
+            places.append(place.cpu().numpy() if place is not None else np.zeros((0, 0), int))
+        return np.concatenate(scores), np.concatenate(places)
+
+    def _rerank(self, queries: Any, **kwargs: Any) -> dict[str, dict[str, float]]:
+        """Reranking through stock mteb's own wrapper, which sees only `encode` and `similarity` of this object."""
+        from mteb.models.search_wrappers import SearchEncoderWrapper
+
+        wrapper = SearchEncoderWrapper(self)  # type: ignore[arg-type]
+        wrapper.task_corpus = self._corpus[0] if self._corpus else None
+        self.results = dict(wrapper.search(queries, **kwargs))
+        return self.results
+
+
+def probe(model: LoadedModel, first: Prefixes, second: Prefixes) -> None:
+    """Refuse a model that does not do what the study says: a `StudyError` with the reason.
+
+    Checks that a prefix through the adapter gives the vectors of prefix + text by hand, that two prompts give different
+    queries, and that they leave the documents alone.
+    """
+    texts = list(PROBE_TEXTS)
+    one = embed_many(model, [(texts, first.query, "query")])[0]
+    two = embed_many(model, [(texts, second.query, "query")])[0]
+    if prompt_is_text(model.st):
+        by_hand = model.st.encode([first.query + t for t in texts], prompt="", show_progress_bar=False)
+        apart = float(np.abs(np.asarray(by_hand, dtype=np.float32) - one).max())
+        if apart > (1e-5 if model.spec.dtype == "float32" else 2e-2):
+            raise StudyError(f"model {model.label}: prefix through the adapter and by hand differ by {apart:.1e}")
+    if first.query != second.query and np.abs(one - two).max() < 1e-7:
+        raise StudyError(f"model {model.label}: two prompts give the same query vectors; the prompt does not arrive")
+    if first.document != second.document:
+        raise StudyError(f"model {model.label}: the document prefix changes with the prompt")
+
+
+def describe_inputs(model: LoadedModel, calls: list[tuple[str, list[str]]], encoder: SweepEncoder) -> list[dict[str, Any]]:
+    """Three samples per side as they enter the tokenizer: exact string, tokens, and the side's truncation share.
+
+    The share is counted over at most 2,000 texts of the side.
+    """
+    described, seen = [], set()
+    for side, texts in calls:
+        if side in seen or not texts:
+            continue
+        seen.add(side)
+        prefix, _ = encoder._prefix(side)
+        some = [prefix + t for t in texts[:2000]]
+        counts = token_counts(model.st, some, truncated=False)
+        limit = model.st.max_seq_length
+        cut = counts > limit if limit and np.isfinite(limit) else np.zeros(len(counts), bool)
+        for string, tokens, is_cut in list(zip(some, counts, cut, strict=True))[:3]:
+            described.append(
+                {
+                    "side": side,
+                    "prefix": prefix,
+                    "string": string,
+                    "tokens": int(tokens),
+                    "truncated": bool(is_cut),
+                    "truncated_share": float(cut.mean()),
+                    "texts": len(texts),
+                }
+            )
+    return described
+
+
+def searched_with(task: Any, subset: str, split: str) -> list[str] | None:
+    """Bitext mining: the texts that mteb searches with (its first column); None for other tasks."""
+    from helpers.tasks import subset_data
+
+    if task.metadata.type != "BitextMining" or getattr(task, "parallel_subsets", False):
+        return None
+    return list(subset_data(task, subset)[split]["sentence1"][:])
+
+
+def sides_of(task_metadata: Any) -> tuple[str, ...]:
+    return ("query", "document") if has_sides(task_metadata) else ("both",)
+
+
+def _texts_key(texts: Sequence[str]) -> str:
+    result = hashlib.sha256()
+    for text in texts:
+        raw = text.encode("utf-8", "surrogatepass")
+        result.update(len(raw).to_bytes(8, "little") + raw)
+    return result.hexdigest()
+
+
+def _tensor(embeddings: Any) -> Any:
+    import torch
+
+    if isinstance(embeddings, np.ndarray):
+        return torch.from_numpy(np.array(embeddings))  # memory-mapped rows are read-only; torch wants its own copy
+    return embeddings
