@@ -1,0 +1,436 @@
+"""The evaluation sweep: every model x task x prompt of a study as cells that are computed once and never lost."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import time
+import traceback
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from filelock import FileLock
+
+from helpers.application import Prefixes, prefixes
+from helpers.encoder import SweepEncoder, describe_inputs, probe, searched_with
+from helpers.models import LoadedModel, digest, load_model
+from helpers.prompts import Prompt
+from helpers.run import replacing, write_json
+from helpers.study import ModelSpec, Study, StudyError, TaskSpec
+from helpers.tasks import data_fingerprint, load_task
+
+SCORED_BY = ("mteb", "scikit-learn", "scipy", "numpy", "pytrec-eval-terrier")
+PASSING = (ConnectionError, TimeoutError, OSError)
+
+
+@dataclass
+class Cell:
+    """One unit of work: a model, a task's subset and split, and a prompt; `slot` is its place in the table."""
+
+    slot: dict[str, Any]
+    identity: dict[str, Any]
+    prompt: Prompt
+    prefixes: Prefixes
+
+    @property
+    def stem(self) -> str:
+        return f"{digest(self.slot)}-{digest(self.identity)}"
+
+
+@dataclass
+class GroupReport:
+    """What became of one (model, task) group."""
+
+    model: str
+    task: str
+    done: int = 0
+    reused: int = 0
+    failed: int = 0
+    stale: list[str] = field(default_factory=list)
+    reasons: list[str] = field(default_factory=list)
+    seconds: float = 0.0
+
+
+def run_sweep(
+    study: Study,
+    folder: Path,
+    prompts: pd.DataFrame,
+    progress: Callable[[str], None] | None = print,
+) -> list[GroupReport]:
+    """Compute every missing cell of a study into `folder/cells`; finished ones are reused, failures recorded.
+
+    `prompts` is the table of `helpers.prompts.prompt_table`. Each group reports one line, with an estimate of the time
+    left that counts only groups with missing cells.
+    """
+    if study.sweep.offline:
+        os.environ["HF_HUB_OFFLINE"] = "1"
+    if study.sweep.workers > 1:
+        from helpers.executors import run_in_processes
+
+        return run_in_processes(study, folder, prompts, progress)
+    reports: list[GroupReport] = []
+    tasks: dict[str, Any] = {}
+    total, started, worked = len(study.models) * len(study.tasks), time.monotonic(), 0
+    for spec in study.models:
+        model: LoadedModel | StudyError | None = None
+        for task_spec in study.tasks:
+            if model is None:
+                model = _model_or_error(spec, folder, study)
+            report = run_group(study, folder, prompts, spec, task_spec, model=model, tasks=tasks)
+            reports.append(report)
+            worked += report.done + report.failed > 0
+            if progress is not None:
+                progress(_line(len(reports), total, report, started, worked))
+    return reports
+
+
+def _model_or_error(spec: ModelSpec, folder: Path, study: Study) -> LoadedModel | StudyError:
+    try:
+        model = load_model(spec, folder, study.sweep.device)
+        model.batch_tokens = study.sweep.batch_tokens
+        return model
+    except StudyError as error:
+        return error
+
+
+def _line(number: int, total: int, report: GroupReport, started: float, worked: int) -> str:
+    left = ""
+    if worked and number < total:
+        seconds = (time.monotonic() - started) / worked * (total - number)
+        left = f"; at most {int(seconds // 60)}:{int(seconds % 60):02d} left"
+    failed = f", {report.failed} FAILED ({report.reasons[0]})" if report.failed else ""
+    return (
+        f"[{number}/{total}] {report.model} x {report.task}: {report.done} computed, {report.reused} reused{failed} "
+        f"in {report.seconds:.1f} s{left}"
+    )
+
+
+def run_group(
+    study: Study,
+    folder: Path,
+    prompts: pd.DataFrame,
+    model_spec: ModelSpec,
+    task_spec: TaskSpec,
+    model: LoadedModel | StudyError | None = None,
+    tasks: dict[str, Any] | None = None,
+) -> GroupReport:
+    """All prompts of one (model, task): the unit that shares documents, and that one process works on at a time.
+
+    Two processes on one run folder take turns per group through a file lock, which the system frees when its holder
+    dies; the second one then finds the first one's cells.
+    """
+    report = GroupReport(model_spec.label, task_spec.name)
+    started = time.monotonic()
+    place = group_folder(folder, model_spec, task_spec)
+    place.mkdir(parents=True, exist_ok=True)
+    with FileLock(place / ".lock"):
+        try:
+            if model is None:
+                model = _model_or_error(model_spec, folder, study)
+            if isinstance(model, StudyError):
+                raise model
+            task = _shared_task(task_spec, study, tasks)
+            cells = list(make_cells(study, model, task, task_spec, prompts))
+            missing = _missing(study, place, cells, report)
+            _compute(study, place, model, task, missing, report)
+        except StudyError as error:
+            wanted = prompt_count(study, prompts, task_spec.name)
+            report.failed, report.reasons = wanted, [str(error).splitlines()[0]]
+            write_json(place / "group.error.json", {"reason": str(error), "cells": wanted, "at": _now()})
+        else:
+            (place / "group.error.json").unlink(missing_ok=True)
+    report.seconds = time.monotonic() - started
+    return report
+
+
+def _shared_task(spec: TaskSpec, study: Study, tasks: dict[str, Any] | None) -> Any:
+    if tasks is None:
+        return load_task(spec, study)
+    if spec.name not in tasks:
+        tasks[spec.name] = prepare(load_task(spec, study))
+    return tasks[spec.name]
+
+
+def prompts_of(study: Study, prompts: pd.DataFrame, task_name: str) -> list[Prompt]:
+    """The prompts of a task in their order, and after them the study's baselines."""
+    own = prompts[(prompts["task"] == task_name) & (prompts["kind"] == "prompt")]
+    found = [Prompt(text=row.text, kind="prompt", level=row.level, source=row.source) for row in own.itertuples()]
+    return [*found, *(Prompt(text=None, kind=kind) for kind in study.baselines)]
+
+
+def prompt_count(study: Study, prompts: pd.DataFrame, task_name: str) -> int:
+    return len(prompts_of(study, prompts, task_name))
+
+
+def make_cells(
+    study: Study, model: LoadedModel, task: Any, task_spec: TaskSpec, prompts: pd.DataFrame
+) -> Iterable[Cell]:
+    """The cells of a group: subsets x prompts on the task's split, each with its identity."""
+    assert study.prompts is not None
+    versions = {name: version(name) for name in SCORED_BY}
+    for split in task.eval_splits:
+        for subset in task.hf_subsets:
+            fingerprint = data_fingerprint(task, subset, split)
+            for prompt in prompts_of(study, prompts, task_spec.name):
+                used = prefixes(model, task.metadata, prompt, study.prompts.application, study.prompts.separator)
+                slot = {
+                    "model": model.label,
+                    "task": task.metadata.name,
+                    "subset": subset,
+                    "split": split,
+                    "prompt_id": prompt.id,
+                    "application": used.application,
+                }
+                identity = {
+                    "model": model.key,
+                    "prefixes": [used.query, used.document, used.both],
+                    "separator": used.separator,
+                    "kind": prompt.kind,
+                    "data": fingerprint,
+                    "seed": study.seed,
+                    "exact": study.sweep.exact,
+                    "bitext_side": "query",
+                    "versions": versions,
+                }
+                yield Cell(slot | {"seed": study.seed}, identity, prompt, used)
+
+
+def _missing(study: Study, place: Path, cells: list[Cell], report: GroupReport) -> list[Cell]:
+    """Cells without a readable result of their identity; results of other identities are named as stale."""
+    there = {p.stem for p in place.glob("*-*.json") if not p.name.endswith(".error.json")}
+    slots: dict[str, list[str]] = {}
+    for stem in there:
+        slots.setdefault(stem.split("-")[0], []).append(stem)
+    missing = []
+    for cell in cells:
+        if cell.stem in there and read_cell(place / f"{cell.stem}.json") is not None:
+            report.reused += 1
+            continue
+        others = [s for s in slots.get(cell.stem.split("-")[0], []) if s != cell.stem]
+        if others:
+            report.stale.append(_stale_message(place, others[0], cell))
+        missing.append(cell)
+    if report.stale and study.sweep.stale == "refuse":
+        raise StudyError(
+            f"{len(report.stale)} stale results, e.g. {report.stale[0]}; sweep.stale: redo computes them again"
+        )
+    return missing
+
+
+def _stale_message(place: Path, stem: str, cell: Cell) -> str:
+    old = (read_cell(place / f"{stem}.json") or {}).get("identity", {})
+    changed = sorted(k for k in cell.identity if old.get(k) != json.loads(json.dumps(cell.identity[k])))
+    return f"{cell.slot['model']} x {cell.slot['task']} (prompt {cell.slot['prompt_id']}): changed {', '.join(changed)}"
+
+
+def read_cell(path: Path) -> dict[str, Any] | None:
+    """A cell's record; None where it is absent. A truncated or foreign file is moved aside (`.broken`) and redone."""
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+        if {"slot", "identity", "scores", "main_score"} <= set(record):
+            return dict(record)
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, TypeError):
+        pass
+    os.replace(path, path.with_suffix(".broken"))
+    return None
+
+
+def _compute(
+    study: Study, place: Path, model: LoadedModel, task: Any, cells: list[Cell], report: GroupReport
+) -> None:
+    """Evaluate the missing cells of a group, all prompts of one subset together."""
+    if not cells:
+        return
+    _probe(model, cells)
+    by_part: dict[tuple[str, str], list[Cell]] = {}
+    for cell in cells:
+        by_part.setdefault((cell.slot["split"], cell.slot["subset"]), []).append(cell)
+    for (split, subset), part in by_part.items():
+        encoder = SweepEncoder(model, study.sweep.exact)
+        encoder.searched_with = searched_with(task, subset, split)
+        ready = 1
+        for number, cell in enumerate(part):
+            if number == ready:
+                ahead = encoder.prompts_ahead()
+                encoder.forget()
+                encoder.prefetch([c.prefixes for c in part[number : number + ahead]])
+                ready = number + ahead
+            _try_cell(study, place, encoder, task, cell, report)
+
+
+def _probe(model: LoadedModel, cells: list[Cell]) -> None:
+    """Two prompts of the group against each other, once per model and way of applying."""
+    prompted = [c.prefixes for c in cells if c.prompt.kind == "prompt"]
+    if prompted:
+        probe(model, prompted[0], next((p for p in prompted if p.query != prompted[0].query), prompted[0]))
+
+
+def _try_cell(
+    study: Study, place: Path, encoder: SweepEncoder, task: Any, cell: Cell, report: GroupReport
+) -> None:
+    """Evaluate and store one cell; a failure that may pass is tried again, then recorded with its reason."""
+    for attempt in range(study.sweep.retries + 1):
+        try:
+            _store_cell(place, encoder, task, cell)
+            (place / f"{cell.stem}.error.json").unlink(missing_ok=True)
+            report.done += 1
+            return
+        except Exception as error:  # noqa: BLE001 - one failing cell must not stop the others
+            if isinstance(error, PASSING) and attempt < study.sweep.retries:
+                time.sleep(2.0**attempt)
+                continue
+            reason = f"{type(error).__name__}: {error}"
+            report.failed += 1
+            report.reasons.append(reason.splitlines()[0][:300])
+            record = {"slot": cell.slot, "reason": reason, "traceback": traceback.format_exc(), "at": _now()}
+            record["prompt"] = cell.prompt.text
+            write_json(place / f"{cell.stem}.error.json", record)
+            return
+
+
+def _store_cell(place: Path, encoder: SweepEncoder, task: Any, cell: Cell) -> None:
+    started = time.monotonic()
+    scores = evaluate(encoder, task, cell)
+    main = scores.get("main_score")
+    if main is None or not np.isfinite(main):
+        raise ValueError(f"the main score is not a number ({main})")
+    model, metadata = encoder.model, task.metadata
+    units = unit_scores(encoder, task, cell)
+    if units is not None:
+        with replacing(place / f"{cell.stem}.parquet") as temporary:
+            units.to_parquet(temporary, index=False, compression="zstd")
+    record = {
+        "slot": cell.slot,
+        "identity": cell.identity,
+        "model": model.identity,
+        "include_prompt": model.spec.include_prompt,
+        "prompt": cell.prompt.text,
+        "kind": cell.prompt.kind,
+        "level": cell.prompt.level,
+        "source": cell.prompt.source,
+        "separator": cell.prefixes.separator,
+        "task_type": metadata.type,
+        "languages": list(map(str, metadata.hf_subsets_to_langscripts.get(cell.slot["subset"], []))),
+        "metric": metadata.main_score,
+        "dataset_revision": metadata.dataset.get("revision"),
+        "main_score": float(main),
+        "scores": _plain(scores),
+        "inputs": describe_inputs(model, encoder.calls, encoder),
+        "seconds": time.monotonic() - started,
+        "at": _now(),
+    }
+    write_json(place / f"{cell.stem}.json", record)
+
+
+def evaluate(encoder: SweepEncoder, task: Any, cell: Cell) -> dict[str, Any]:
+    """mteb's scores of one cell. The clustering tasks' advancing random state is reset first (ENGINE, trap T21)."""
+    task.seed = cell.slot["seed"]
+    task.rng_state, task.np_rng = random.Random(task.seed), np.random.default_rng(task.seed)
+    encoder.prefixes = cell.prefixes
+    encoder.calls = []
+    scores = task.evaluate(
+        encoder,
+        split=cell.slot["split"],
+        subsets_to_run=[cell.slot["subset"]],
+        encode_kwargs={"batch_size": 32, "show_progress_bar": False},
+    )
+    return dict(scores[cell.slot["subset"]])
+
+
+def prepare(task: Any) -> Any:
+    """Do a task's prompt-independent work once: label arrays and undersampling sets (ENGINE, trap T1).
+
+    Scores do not change: the labels are the same values, read once instead of once per use.
+    """
+    if task.metadata.type == "Classification":
+        score, undersample = task._calculate_scores, task._undersample_data
+        memo: dict[tuple[str, int, int | None], Any] = {}
+
+        def fast_scores(y_test: Any, y_pred: Any) -> Any:
+            return score(np.asarray(y_test[:]), y_pred)
+
+        def fast_undersample(dataset: Any, experiment_num: int, idxs: Any = None) -> Any:
+            key = (dataset._fingerprint, experiment_num, None if idxs is None else hash(tuple(idxs)))
+            if key not in memo:
+                memo[key] = undersample(_ArrayLabels(dataset, task.label_column_name), experiment_num, idxs)
+            chosen, order, selected = memo[key]
+            return chosen, list(order), selected
+
+        task._calculate_scores, task._undersample_data = fast_scores, fast_undersample
+    return task
+
+
+class _ArrayLabels:
+    """A dataset whose label column is an array: mteb indexes it row by row, which is slow on a lazy column."""
+
+    def __init__(self, dataset: Any, label: str) -> None:
+        self.dataset, self.labels, self.name = dataset, dataset[label][:], label
+
+    def __len__(self) -> int:
+        return len(self.dataset)
+
+    def __getitem__(self, key: str) -> Any:
+        return self.labels if key == self.name else self.dataset[key]
+
+    def select(self, rows: Any) -> Any:
+        return self.dataset.select(rows)
+
+
+def unit_scores(encoder: SweepEncoder, task: Any, cell: Cell) -> pd.DataFrame | None:
+    """Scores of the units that a test set is made of: nDCG@10 per query, cosine and gold per pair; else None.
+
+    Columns: query_id, score, gold (NaN for retrieval). They carry the test-set noise that the analysis needs.
+    """
+    from helpers.tasks import subset_data
+
+    kind = task.metadata.type
+    if kind in ("Retrieval", "Reranking") and encoder.results:
+        import pytrec_eval
+
+        qrels = subset_data(task, cell.slot["subset"])[cell.slot["split"]]["relevant_docs"]
+        evaluator = pytrec_eval.RelevanceEvaluator({q: dict(r) for q, r in qrels.items()}, {"ndcg_cut.10"})
+        per_query = evaluator.evaluate(encoder.results)
+        rows = [(q, per_query[q]["ndcg_cut_10"], np.nan) for q in sorted(per_query)]
+        return pd.DataFrame(rows, columns=["query_id", "score", "gold"])
+    if kind == "STS" and len(encoder.calls) == 2:
+        left, right = (encoder.vectors(*call) for call in list(encoder.calls))
+        del encoder.calls[2:]
+        norms = np.linalg.norm(left, axis=1) * np.linalg.norm(right, axis=1)
+        cosine = (left * right).sum(1) / np.where(norms == 0, 1, norms)
+        gold = subset_data(task, cell.slot["subset"])[cell.slot["split"]]["score"][:]
+        ids = [str(n) for n in range(len(cosine))]
+        return pd.DataFrame({"query_id": ids, "score": cosine.astype(float), "gold": np.asarray(gold, float)})
+    return None
+
+
+def group_folder(folder: Path, model: ModelSpec, task: TaskSpec) -> Path:
+    return folder / "cells" / safe_name(model.label) / safe_name(task.name)
+
+
+def safe_name(name: str) -> str:
+    """A name as part of a path; a short digest keeps two different names apart."""
+    kept = "".join(c if c.isalnum() or c in "._-" else "_" for c in name)[:60]
+    return kept if kept == name else f"{kept}-{digest(name)[:6]}"
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {str(k): _plain(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(v) for v in value]
+    if isinstance(value, np.generic):
+        return value.item()
+    return value
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
