@@ -1,0 +1,274 @@
+"""Results: the sweep's cells as tables, and as a result cache that stock mteb reads."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from helpers.prompts import Prompt
+from helpers.run import replacing, write_json
+from helpers.study import Study
+from helpers.sweep import group_folder, prompts_of, read_cell
+
+SCORES = {
+    "model": "string",
+    "model_name": "string",
+    "revision": "string",
+    "task": "string",
+    "task_type": "string",
+    "split": "string",
+    "subset": "string",
+    "languages": "string",
+    "prompt_id": "string",
+    "kind": "string",
+    "prompt": "string",
+    "level": "string",
+    "source": "string",
+    "application": "string",
+    "separator": "string",
+    "include_prompt": "boolean",
+    "chat_template": "boolean",
+    "seed": "Int64",
+    "metric": "string",
+    "main_score": "float64",
+    "mteb_version": "string",
+    "dataset_revision": "string",
+    "data_fingerprint": "string",
+    "dtype": "string",
+    "max_length": "Float64",
+    "seconds": "float64",
+    "experiment": "string",
+    "status": "string",
+    "reason": "string",
+}
+QUERY_SCORES = {"model": "string", "task": "string", "subset": "string", "split": "string", "prompt_id": "string"}
+KEY = ["model", "task", "subset", "split", "prompt_id", "application"]
+
+
+def conform(table: pd.DataFrame, schema: dict[str, str]) -> pd.DataFrame:
+    """The columns of a schema in their order and types; columns that are absent are added as missing."""
+    return pd.DataFrame({name: table.get(name, pd.Series(index=table.index, dtype="object")) for name in schema}).astype(
+        schema
+    )
+
+
+def current_cells(study: Study, folder: Path, prompts: pd.DataFrame) -> Iterator[tuple[Path, dict[str, Any]]]:
+    """The newest record of every slot that the study asks for; slots of prompts that left the study are skipped."""
+    for model in study.models:
+        for task in study.tasks:
+            wanted = {p.id for p in prompts_of(study, prompts, task.name)}
+            newest: dict[str, tuple[str, Path, dict[str, Any]]] = {}
+            for path in sorted(group_folder(folder, model, task).glob("*-*.json")):
+                if path.name.endswith(".error.json"):
+                    continue
+                record = read_cell(path)
+                if record is None or record["slot"]["prompt_id"] not in wanted:
+                    continue
+                slot = json.dumps([record["slot"][k] for k in KEY])
+                if slot not in newest or record["at"] >= newest[slot][0]:
+                    newest[slot] = (record["at"], path, record)
+            for slot in sorted(newest):
+                yield newest[slot][1], newest[slot][2]
+
+
+def scores_table(study: Study, folder: Path, prompts: pd.DataFrame) -> pd.DataFrame:
+    """One row per cell of the study (schema `SCORES`): finished ones, and failed or missing ones with the reason."""
+    rows = [_row(record) for _, record in current_cells(study, folder, prompts)]
+    rows += list(_unfinished(study, folder, prompts, rows))
+    table = conform(pd.DataFrame(rows), SCORES)
+    return table.sort_values(KEY, kind="stable").reset_index(drop=True)
+
+
+def _row(record: dict[str, Any]) -> dict[str, Any]:
+    model, identity = record["model"], record["identity"]
+    limit = model["max_length"]
+    return {
+        **record["slot"],
+        "model_name": model["name"],
+        "revision": model["revision"],
+        "task_type": record["task_type"],
+        "languages": "|".join(record["languages"]),
+        "kind": record["kind"],
+        "prompt": record["prompt"],
+        "level": record["level"],
+        "source": record["source"],
+        "separator": record["separator"],
+        "include_prompt": record["include_prompt"],
+        "chat_template": record.get("chat_template", False),
+        "metric": record["metric"],
+        "main_score": record["main_score"],
+        "mteb_version": identity["versions"]["mteb"],
+        "dataset_revision": record["dataset_revision"],
+        "data_fingerprint": identity["data"],
+        "dtype": model["dtype"],
+        "max_length": float(limit) if limit is not None else None,
+        "seconds": record["seconds"],
+        "experiment": None if record["kind"] == "default" else record["slot"]["prompt_id"],
+        "status": "ok",
+        "reason": None,
+    }
+
+
+def _unfinished(study: Study, folder: Path, prompts: pd.DataFrame, rows: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Rows of cells without a result, with the recorded reason where there is one."""
+    done = {(r["model"], r["task"], r["prompt_id"]) for r in rows}
+    for model in study.models:
+        for task in study.tasks:
+            place = group_folder(folder, model, task)
+            group = _read_json(place / "group.error.json")
+            errors = {e["slot"]["prompt_id"]: e for e in map(_read_json, place.glob("*.error.json")) if e and "slot" in e}
+            for prompt in prompts_of(study, prompts, task.name):
+                if (model.label, task.name, prompt.id) in done:
+                    continue
+                error = errors.get(prompt.id) or group
+                yield {
+                    "model": model.label,
+                    "model_name": model.name,
+                    "task": task.name,
+                    "subset": "|".join(task.subsets or []) or "default",
+                    "split": task.split or "test",
+                    "prompt_id": prompt.id,
+                    "kind": prompt.kind,
+                    "prompt": prompt.text,
+                    "level": prompt.level,
+                    "source": prompt.source,
+                    "include_prompt": model.include_prompt,
+                    "dtype": model.dtype,
+                    "seed": study.seed,
+                    "status": "failed" if error else "missing",
+                    "reason": str(error["reason"]).splitlines()[0] if error else "not computed yet",
+                }
+
+
+def query_scores_table(study: Study, folder: Path, prompts: pd.DataFrame) -> pd.DataFrame:
+    """Scores of the single queries and pairs of every cell that has them: the cell's key, query_id, score, gold."""
+    frames = []
+    for path, record in current_cells(study, folder, prompts):
+        units = path.with_suffix(".parquet")
+        if units.is_file():
+            frame = pd.read_parquet(units)
+            for name in reversed(list(QUERY_SCORES)):
+                frame.insert(0, name, record["slot"][name])
+            frames.append(frame)
+    if not frames:
+        return pd.DataFrame(columns=[*QUERY_SCORES, "query_id", "score", "gold"])
+    return pd.concat(frames, ignore_index=True).astype(QUERY_SCORES)
+
+
+def inputs_table(study: Study, folder: Path, prompts: pd.DataFrame) -> pd.DataFrame:
+    """Three samples per side of every cell as they entered the tokenizer, with token counts and truncation share."""
+    rows = []
+    for _, record in current_cells(study, folder, prompts):
+        key = {k: record["slot"][k] for k in KEY}
+        rows += [{**key, "kind": record["kind"], "sample": n, **sample} for n, sample in enumerate(record["inputs"])]
+    columns = [*KEY, "kind", "sample", "side", "prefix", "string", "tokens", "truncated", "truncated_share", "texts"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def cell_counts(scores: pd.DataFrame) -> pd.DataFrame:
+    """Per model and task: how many cells are ok, failed and missing."""
+    counts = pd.crosstab([scores["model"], scores["task"]], scores["status"])
+    return counts.reindex(columns=["ok", "failed", "missing"], fill_value=0).reset_index().rename_axis(columns=None)
+
+
+def export_mteb(study: Study, folder: Path, prompts: pd.DataFrame) -> int:
+    """Write every finished cell as a result that `mteb.ResultCache(<run folder>)` reads; the number of files.
+
+    Layout `results/<org>__<model>/<revision>/[experiments/<name>/]<Task>.json`. The prompt's id is part of
+    `experiment_kwargs`, which makes mteb's own folder names collision-free (ENGINE, trap T2). Files appear whole.
+    """
+    grouped: dict[str, list[dict[str, Any]]] = {}
+    for _, record in current_cells(study, folder, prompts):
+        key = json.dumps([record["slot"]["model"], record["slot"]["task"], record["slot"]["prompt_id"]])
+        grouped.setdefault(key, []).append(record)
+    for records in grouped.values():
+        _export_one(study, folder, records)
+    return len(grouped)
+
+
+def _export_one(study: Study, folder: Path, records: list[dict[str, Any]]) -> None:
+    from mteb.models.model_meta import _serialize_experiment_kwargs_to_name
+
+    first = records[0]
+    meta = _exported_meta(first)
+    place = folder / "results" / str(meta.name).replace("/", "__") / str(meta.revision)
+    if meta.experiment_kwargs:
+        place = place / "experiments" / str(_serialize_experiment_kwargs_to_name(meta.experiment_kwargs))
+    result = _task_result(records)
+    path = place / f"{first['slot']['task']}.json"
+    if path.is_file() and path.stat().st_mtime >= max(datetime.fromisoformat(r["at"]).timestamp() for r in records) + 1:
+        return
+    with replacing(path) as temporary:
+        result.to_disk(temporary)
+    write_json(place / "model_meta.json", meta.to_dict())
+
+
+def _exported_meta(record: dict[str, Any]) -> Any:
+    """The model's mteb metadata; whatever tells this run from a stock default run goes into experiment_kwargs."""
+    import mteb
+    from mteb.models.model_implementations import MODEL_REGISTRY
+    from mteb.models.model_meta import ModelMeta
+
+    name, revision = record["model"]["name"], record["model"]["revision"]
+    if name in MODEL_REGISTRY:
+        meta = mteb.get_model_meta(name).model_copy(update={"revision": revision})
+    else:
+        full = name if "/" in name else f"local/{name}"
+        meta = ModelMeta.create_empty(overwrites={"name": full, "revision": revision or "no_revision_available"})
+    return meta.model_copy(update={"experiment_kwargs": _experiment(record) or None})
+
+
+def _experiment(record: dict[str, Any]) -> dict[str, Any]:
+    task, slot, model = record["slot"]["task"], record["slot"], record["model"]
+    kwargs: dict[str, Any] = {}
+    if record["kind"] != "default":
+        sided = record["task_type"] in ("Retrieval", "Reranking", "InstructionRetrieval", "InstructionReranking")
+        prompt = record["prompt"] or ""
+        kwargs["prompts"] = {f"{task}-query": prompt, "query": prompt} if sided else {task: prompt}
+        kwargs |= {"prompt_id": slot["prompt_id"], "application": slot["application"]}
+        if record["separator"] is not None:
+            kwargs["separator"] = record["separator"]
+    if not record["include_prompt"]:
+        kwargs["include_prompt"] = False
+    if model["dtype"] != "float32":
+        kwargs["dtype"] = model["dtype"]
+    return kwargs
+
+
+def _task_result(records: list[dict[str, Any]]) -> Any:
+    from mteb.results.task_result import TaskResult
+
+    first, scores = records[0], {}
+    for record in records:
+        entry = {
+            **record["scores"],
+            "hf_subset": record["slot"]["subset"],
+            "languages": record["languages"],
+            "mteb_version": record["identity"]["versions"]["mteb"],
+        }
+        scores.setdefault(record["slot"]["split"], []).append(entry)
+    return TaskResult(
+        dataset_revision=str(first["dataset_revision"]),
+        task_name=first["slot"]["task"],
+        mteb_version=first["identity"]["versions"]["mteb"],
+        scores=scores,
+        evaluation_time=sum(r["seconds"] for r in records),
+        date=datetime.fromisoformat(max(r["at"] for r in records)),
+    )
+
+
+def _read_json(path: Path) -> dict[str, Any] | None:
+    try:
+        return dict(json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError):
+        return None
+
+
+def prompt_text(prompt: Prompt) -> str:
+    """A prompt as a reader should see it in a table: its text, or the name of the baseline."""
+    return prompt.text if prompt.text is not None else f"({prompt.kind})"
