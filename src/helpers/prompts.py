@@ -1,0 +1,215 @@
+"""Prompts: their exact texts, their ids, and the table of a study's prompts.
+
+A prompt is never stripped or normalised. Its id is a hash of its text, so two prompts that differ in one blank are two.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import pandas as pd
+import yaml
+
+from helpers.prompts_spec import LEVELS, PromptFile
+
+if TYPE_CHECKING:
+    from helpers.study import Study
+
+Kind = Literal["prompt", "none", "default"]
+COLUMNS = ["task", "prompt_id", "kind", "text", "level", "source", "generator"]
+BASELINES: tuple[Kind, ...] = ("none", "default")
+FORMAT = "helpers-prompts/1"
+
+
+def prompt_id(text: str) -> str:
+    """The first 16 hexadecimal digits of the SHA-256 of the exact UTF-8 text.
+
+    >>> prompt_id("Query:") == prompt_id("Query: ")
+    False
+    """
+    return hashlib.sha256(text.encode("utf-8")).hexdigest()[:16]
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """One way of asking: a text, or one of the two baselines (`none`: nothing at all; `default`: what mteb does)."""
+
+    text: str | None = None
+    kind: Kind = "prompt"
+    level: str | None = None
+    source: str | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("text", "level", "source"):
+            if not isinstance(getattr(self, name), str):  # a missing value of a data frame
+                object.__setattr__(self, name, None)
+        if (self.kind == "prompt") != (self.text is not None):
+            raise ValueError(f"kind '{self.kind}' {'needs' if self.kind == 'prompt' else 'has no'} text")
+
+    @property
+    def id(self) -> str:
+        return self.kind if self.text is None else prompt_id(self.text)
+
+
+def prompt_table(study: Study) -> pd.DataFrame:
+    """The prompts that a study evaluates, then per task its two baselines.
+
+    Columns task, prompt_id, kind, text, level, source, generator; one row per task and distinct text, in the order of
+    the study's tasks. Prompts that a removing rule or a reviewer takes out are left out (`helpers.prompt_checks` reports
+    them). Raises `StudyError` for a task without prompts, an unreadable file, or prompts not generated yet.
+    """
+    kept = final_prompts(study, candidates(study))
+    baselines = pd.DataFrame(
+        [{"task": t.name, "prompt_id": kind, "kind": kind} for t in study.tasks for kind in BASELINES]
+    )
+    order = {t.name: number for number, t in enumerate(study.tasks)}
+    table = pd.concat([kept[COLUMNS], baselines.reindex(columns=COLUMNS)], ignore_index=True)
+    table = table.sort_values("task", key=lambda names: names.map(order), kind="stable", ignore_index=True)
+    return table.astype(object).where(table.notna(), None)
+
+
+def final_prompts(study: Study, found: pd.DataFrame) -> pd.DataFrame:
+    """The candidates that stay after the study's removing rules and its review file."""
+    from helpers.prompt_checks import decide
+
+    decided = decide(found, study)
+    return decided[decided["kept"]].reset_index(drop=True)
+
+
+def candidates(study: Study) -> pd.DataFrame:
+    """Every prompt that the study's source has for its tasks and levels, before any check (columns as the table's)."""
+    from helpers.study import StudyError, project_root, unknown
+
+    spec = study.prompts
+    if spec is None:
+        raise StudyError(f"study {study.name}: the key 'prompts' is missing")
+    if spec.source == "generate":
+        from helpers.run import run_folder
+
+        path = run_folder(study.name) / "prompts" / "prompts.json"
+        if not path.is_file():
+            raise StudyError(
+                f"study {study.name}: its {spec.expected_count(len(study.tasks))} prompts are not generated yet; set "
+                f"{spec.generator.base_url_env} and {spec.generator.key_env} and run notebook 01, or set prompts.source "
+                "to file"
+            )
+        table = read_prompts(path)
+    else:
+        parts = [_ascribed(read_prompts(project_root() / f.path), f, spec.source) for f in spec.files()]
+        table = pd.concat(parts, ignore_index=True)
+    missing = [t.name for t in study.tasks if t.name not in set(table["task"])]
+    if missing:
+        where = ", ".join(f.path for f in spec.files()) or "generated prompts"
+        raise StudyError(f"{where}: no prompts for '{missing[0]}': {unknown('task', missing[0], sorted(set(table['task'])))}")
+    wanted = [t.name for t in study.tasks]
+    return table[table["task"].isin(wanted) & table["level"].isin([*spec.levels, None])].reset_index(drop=True)
+
+
+def _ascribed(table: pd.DataFrame, file: PromptFile, source: str) -> pd.DataFrame:
+    if file.source or source == "published":
+        table = table.assign(source=file.source or "published")
+    return table.assign(generator=file.generator) if file.generator else table
+
+
+def read_prompts(path: Path) -> pd.DataFrame:
+    """Prompts of a file: YAML (task -> level -> texts), this suite's JSON, or a published prompt file of study 1.
+
+    A published record has a task, a context and one generated prompt; its level follows from which parts of the context
+    are filled, its generator from the file's name. Raises `StudyError` naming the file, the key and the remedy.
+    """
+    from helpers.study import StudyError
+
+    try:
+        text = path.read_text(encoding="utf-8")
+        content = json.loads(text) if path.suffix == ".json" else yaml.safe_load(text)
+    except FileNotFoundError:
+        raise StudyError(f"{path.name}: there is no such prompt file; check prompts.file of the study") from None
+    except (UnicodeDecodeError, ValueError, yaml.YAMLError) as error:
+        raise StudyError(f"{path.name}: not readable: {error}") from None
+    if isinstance(content, dict) and content.get("format") == FORMAT:
+        rows = [_own_row(path, number, record) for number, record in enumerate(content.get("prompts", []))]
+    elif isinstance(content, list):
+        ending = "-gen-prompts"
+        generator = path.stem.removesuffix(ending) if path.stem.endswith(ending) else None
+        rows = [_published_row(path, number, record, generator) for number, record in enumerate(content)]
+    elif isinstance(content, dict) and path.suffix != ".json":
+        rows = list(_level_rows(path, content))
+    else:
+        raise StudyError(f"{path.name}: neither task -> level -> prompts nor a list of prompt records")
+    return pd.DataFrame(rows, columns=COLUMNS).astype(object)
+
+
+def row(
+    task: str, text: str, level: str | None = None, source: str = "file", generator: str | None = None
+) -> dict[str, Any]:
+    """One row of a prompt table."""
+    return {
+        "task": task, "prompt_id": prompt_id(text), "kind": "prompt", "text": text, "level": level, "source": source,
+        "generator": generator,
+    }  # fmt: skip
+
+
+def _level_rows(path: Path, content: dict[str, Any]) -> Iterable[dict[str, Any]]:
+    from helpers.study import StudyError, unknown
+
+    for task, levels in content.items():
+        if not isinstance(levels, dict):
+            raise StudyError(f"{path.name}: {task}: must map levels ({', '.join(LEVELS)}) to lists of prompts")
+        for level, texts in levels.items():
+            if level not in LEVELS:
+                raise StudyError(f"{path.name}: {task}: {unknown('level', str(level), list(LEVELS))}")
+            if not isinstance(texts, list):
+                raise StudyError(f"{path.name}: {task}.{level}: must be a list of prompts")
+            for number, text in enumerate(texts):
+                if not isinstance(text, str):
+                    # YAML reads `- Query:` as a mapping: the usual slip.
+                    raise StudyError(f"{path.name}: {task}.{level}[{number}]: {text!r} is not text; put it in quotes")
+                yield row(str(task), text, level)
+
+
+def _own_row(path: Path, number: int, record: Any) -> dict[str, Any]:
+    from helpers.study import StudyError
+
+    try:
+        level = record.get("level")
+        if level is not None and level not in LEVELS:
+            raise ValueError(f"level {level!r}")
+        return row(_text(record["task"]), _text(record["text"]), level, record.get("source", "llm"), record.get("generator"))
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise StudyError(f"{path.name}: prompts[{number}]: {type(error).__name__}: {error}; needs task and text") from None
+
+
+def _published_row(path: Path, number: int, record: Any, generator: str | None) -> dict[str, Any]:
+    from helpers.study import StudyError
+
+    try:
+        level = published_level(record["dataset_description"], record["language"])
+        return row(_text(record["task"]), _text(record["generated_prompt"]), level, "published", generator)
+    except (KeyError, TypeError, ValueError) as error:
+        raise StudyError(
+            f"{path.name}: record {number}: {type(error).__name__}: {error}; a published record has task, "
+            "dataset_description, language and generated_prompt"
+        ) from None
+
+
+def published_level(description: str, language: str) -> str:
+    """The level of a published prompt: which parts of its context were not empty."""
+    return LEVELS[2] if language else LEVELS[1] if description else LEVELS[0]
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError(f"{value!r} is not text")
+    return value
+
+
+def write_prompts(path: Path, records: Sequence[dict[str, Any]], about: dict[str, Any] | None = None) -> None:
+    """Write prompts with their provenance as readable JSON that `read_prompts` and other tools can use."""
+    from helpers.run import write_json
+
+    write_json(path, {"format": FORMAT, **(about or {}), "prompts": list(records)})
