@@ -19,7 +19,7 @@ from urllib.parse import quote
 import altair as _alt
 import vl_convert
 
-from helpers.html_table import Html, escaped, findings, show_controls, table, visible_whitespace
+from helpers.html_table import NO_MATH, Html, escaped, findings, show_controls, table, visible_whitespace
 
 __all__ = [
     "GRID", "INK", "MUTED", "PALETTE", "findings", "show", "table", "theme", "vega_bundle", "visible_whitespace",
@@ -72,7 +72,7 @@ def theme() -> _alt.theme.ThemeConfig:
         "range": {"category": PALETTE, "ordinal": SEQUENTIAL, "ramp": SEQUENTIAL, "heatmap": SEQUENTIAL,
                   "diverging": DIVERGING},
     }  # fmt: skip
-    return {"config": config}  # type: ignore[return-value]
+    return {"config": config}  # type: ignore[typeddict-item]
 
 
 _alt.data_transformers.enable("default", max_rows=MAX_ROWS)
@@ -91,7 +91,7 @@ def show(chart: Any, name: str, alt: str, title: str) -> Html:
         )
     spec = _cleaned(chart.to_dict())
     figure = (
-        f'<figure class="hp-chart" id="{name}" data-title="{escaped(title)}">'
+        f'<figure class="hp-chart {NO_MATH}" id="{name}" data-title="{escaped(title)}">'
         f'<figcaption class="hp-title">{escaped(title)}</figcaption>'
         f'<div class="hp-plot"></div>'
         f'<img class="hp-picture" alt="{escaped(alt)}" src="{picture(spec)}">'
@@ -115,7 +115,8 @@ def picture(spec: dict[str, Any]) -> str:
 def vega_bundle() -> str:
     """Vega, Vega-Lite and vega-embed as one script that works beside an AMD loader (require.js)."""
     # Local names hide `window.define` and friends, so that no part registers as an anonymous module.
-    return "(function(define,module,exports){\n" + vl_convert.javascript_bundle() + "\n})();"
+    names = "window.vega=vega;window.vegaLite=vegaLite;window.vegaEmbed=vegaEmbed;"
+    return "(function(define,module,exports){\n" + vl_convert.javascript_bundle(names) + "\n})();"
 
 
 def site_file(name: str) -> str:

@@ -1,4 +1,4 @@
-"""Text and tables from data as HTML in which nothing of the data can act: every cell is escaped, every control shown."""
+"""Text and tables from data as HTML in which the data cannot act: every cell is escaped, every control shown."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ _INVISIBLE = re.compile(
     "[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]"
 )
 _OUTER = re.compile(r"^ +| +$| {2,}|(?<=\n) +| +(?=\n)")
+NO_MATH = "mathjax_ignore tex2jax_ignore"  # JupyterLab would set `$x$` in data as a formula
+WIDE = 28  # characters up to which a cell keeps to one line
 LONG = 300  # characters of a cell beyond which the site folds it
 
 
@@ -57,12 +59,14 @@ def findings(sentences: Iterable[str | dict[str, str]], heading: str = "") -> Ht
         entry = {"text": sentence} if isinstance(sentence, str) else sentence
         link = entry.get("figure")
         more = f' <a href="#{html.escape(link)}">see the figure</a>' if link else ""
-        items.append(f"<li>{escaped(entry['text'])}{more}</li>")
+        items.append(f"<li>{folded(entry['text'])}{more}</li>")
         plain.append(f"- {entry['text']}")
     if not items:
         items, plain = ["<li>The data allow no finding.</li>"], ["- The data allow no finding."]
     title = f"<p><strong>{html.escape(heading)}</strong></p>" if heading else ""
-    return Html(f'<div class="hp-findings">{title}<ul>{"".join(items)}</ul></div>', "\n".join(plain))
+    return Html(
+        f'<div class="hp-findings {NO_MATH}">{title}<ul>{"".join(items)}</ul></div>', "\n".join(plain)
+    )
 
 
 def table(
@@ -105,7 +109,7 @@ def table(
         body = f'<tr><td colspan="{max(1, shown.shape[1])}">(no rows)</td></tr>'
     anchor = f' id="{html.escape(name)}"' if name else ""
     markup = (
-        f'<div class="hp-table"{anchor} data-name="{html.escape(name or "table")}" data-rows="{len(shown)}">'
+        f'<div class="hp-table {NO_MATH}"{anchor} data-name="{html.escape(name or "table")}" data-rows="{len(shown)}">'
         f'<div class="hp-scroll"><table data-quarto-disable-processing="true">'
         f"{f'<caption>{escaped(caption)}</caption>' if caption else ''}"
         f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div></div>"
@@ -116,6 +120,12 @@ def table(
 def escaped(value: object) -> str:
     """Text as HTML text: markup escaped, invisible controls named, braces kept from shortcode readers."""
     return html.escape(show_controls(str(value))).replace("{{", "&#123;&#123;").replace("$", "&#36;")
+
+
+def folded(text: str) -> str:
+    """Escaped text; a very long one in a box of its own that scrolls."""
+    inner = escaped(text)
+    return inner if len(text) <= LONG else f'<div class="hp-long" tabindex="0">{inner}</div>'
 
 
 def _cells(column: pd.Series, whitespace: bool) -> list[str]:
@@ -143,7 +153,7 @@ def _text(value: Any, places: int, whitespace: bool) -> str:
 
 
 def _decimals(column: pd.Series) -> int:
-    """Decimals for a column of floats: about three to four significant digits of its largest value, none for whole numbers."""
+    """Decimals for a column: three to four significant digits of its largest value, none for whole numbers."""
     if not pd.api.types.is_float_dtype(column):
         return 3
     finite = column[column.abs() < math.inf].dropna()
@@ -157,11 +167,8 @@ def _td(text: str, value: Any, number: bool) -> str:
     exact = "" if value is None or value is pd.NA else str(value)
     if exact == "nan":
         exact = ""
-    attributes = ' class="num"' if number else ""
+    attributes = ' class="num"' if number else ' class="wide"' if len(text) > WIDE else ""
     if exact != text:
         attributes += f' data-v="{html.escape(exact).replace("{{", "&#123;&#123;")}"'
-    inner = escaped(text)
-    if len(text) > LONG:
-        inner = f'<div class="hp-long" tabindex="0">{inner}</div>'
     direction = "" if number else ' dir="auto"'
-    return f"<td{attributes}{direction}>{inner}</td>"
+    return f"<td{attributes}{direction}>{folded(text)}</td>"

@@ -14,18 +14,15 @@ PACKAGES = ("mteb", "sentence-transformers", "torch", "transformers", "numpy", "
 
 
 def provenance(study: str, renderer: str, executed: str = "", notebook: str = "") -> str:
-    """The foot of a page as HTML; `executed` is the end time (ISO) of the `notebook` that the page offers to download."""
-    rows = [
-        ("Study", _study_file(study)),
-        ("Seed", _seed(study)),
+    """The foot of a page as HTML; `executed` is the end time (ISO) of the `notebook` offered for download."""
+    rows = [("Study", _study_file(study)), ("Seed", _seed(study))] if study else []
+    rows += [
         ("Code", revision()),
         ("Executed", executed[:16].replace("T", " ")),
-    ]
-    rows += [
         ("Packages", ", ".join(f"{p} {v}" for p in PACKAGES if (v := _version(p)))),
         ("Python", platform.python_version()),
+        ("Rendered by", renderer),
     ]
-    rows.append(("Rendered by", renderer))
     body = "".join(f"<dt>{k}</dt><dd>{escaped(v)}</dd>" for k, v in rows if v)
     if notebook:
         link = f'<a href="executed/{escaped(notebook)}" download>{escaped(notebook)}</a>'

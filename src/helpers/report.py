@@ -10,8 +10,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-from helpers.report_sources import prepare, study_runs
+from helpers.report_sources import prepare
 from helpers.site_pages import check_site, tidy_site
+from helpers.study_runs import study_runs
 
 __all__ = ["ReportError", "check_site", "render_site", "renderer"]
 
@@ -20,11 +21,12 @@ class ReportError(RuntimeError):
     """The report could not be made; an older one, if any, is still in place."""
 
 
-def render_site(root: Path | str | None = None) -> Path:
+def render_site(root: Path | str | None = None, strict: bool = False) -> Path:
     """Render every run below `data/runs` into `_site/` and return its `index.html`.
 
     The pages are built and checked in a folder of their own and take the place of the old site only when they are
-    whole. Raises `ReportError` when there is no executed notebook, the renderer fails, or the check finds a problem.
+    whole. Raises `ReportError` when there is no executed notebook or the renderer fails. Problems that the check finds
+    are printed; with `strict` they are errors.
     """
     from helpers.run import run_folder
     from helpers.study import project_root
@@ -56,7 +58,10 @@ def render_site(root: Path | str | None = None) -> Path:
         problems = check_site(site)
         if problems:
             more = f"\n  and {len(problems) - 20} more" if len(problems) > 20 else ""
-            raise ReportError("the rendered site has problems:\n  " + "\n  ".join(problems[:20]) + more)
+            listed = "the rendered site has problems:\n  " + "\n  ".join(problems[:20]) + more
+            if strict:
+                raise ReportError(listed)
+            print(listed, file=sys.stderr)
         swap(site, root / "_site", report / ".old")
     return root / "_site" / "index.html"
 

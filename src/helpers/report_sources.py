@@ -6,7 +6,6 @@ import html
 import json
 import re
 import shutil
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -14,63 +13,14 @@ import nbformat
 import yaml
 
 from helpers.charts import KIT, vega_bundle
-from helpers.html_table import escaped
+from helpers.html_table import escaped, folded
 from helpers.provenance import provenance
 from helpers.site_pages import machine_paths
+from helpers.study_runs import STEP_NAMES, StudyRun, page_title
 
-STEP_NAMES = {
-    "01": "prompt generation",
-    "02": "evaluation sweep",
-    "03": "inflation and deflation",
-    "04": "leaderboard manipulation",
-    "05": "instruction geometry",
-    "06": "distractor fine-tuning",
-}
 UNSEEN = {"parameters", "injected-parameters", "papermill-error-cell-tag"}
 KEPT = ("text/html", "text/markdown", "text/latex", "image/svg+xml", "image/png", "image/jpeg", "text/plain")
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
-
-
-@dataclass
-class StudyRun:
-    """What one study's run folder says: its executed notebooks, findings per step, and the state of every step."""
-
-    name: str
-    title: str
-    description: str
-    folder: Path
-    notebooks: dict[str, Path]
-    steps: dict[str, dict[str, str]]
-    findings: list[dict[str, str]] = field(default_factory=list)
-
-    @property
-    def incomplete(self) -> dict[str, dict[str, str]]:
-        """The steps that are not done, with state and reason."""
-        return {s: entry for s, entry in self.steps.items() if entry.get("state") != "done"}
-
-
-def study_runs(runs: Path) -> list[StudyRun]:
-    """Every run below `data/runs` that has an executed notebook; the demo first, then by name."""
-    found = [
-        read_run(folder) for folder in sorted(runs.glob("*/")) if list(folder.glob("notebooks/0*.ipynb"))
-    ]
-    return sorted(found, key=lambda run: (run.name != "demo", run.name))
-
-
-def read_run(folder: Path) -> StudyRun:
-    """Read one run folder; a file that is absent or unreadable counts as saying nothing."""
-    notebooks = {p.name[:2]: p for p in sorted(folder.glob("notebooks/0*.ipynb"))}
-    status = _json(folder / "status.json", {})
-    steps = {str(k): dict(v) for k, v in status.get("steps", {}).items()} if isinstance(status, dict) else {}
-    for step in notebooks:
-        steps.setdefault(step, {"state": "done"})
-    findings = []
-    for step in sorted(steps):
-        for entry in _json(folder / "findings" / f"{step}.json", []):
-            entry = {"text": entry} if isinstance(entry, str) else entry
-            findings.append({**entry, "step": step})
-    title, description = _study_words(folder.name)
-    return StudyRun(folder.name, title, description, folder, notebooks, dict(sorted(steps.items())), findings)
 
 
 def prepare(root: Path, runs: list[StudyRun], renderer: str) -> Path:
@@ -98,6 +48,7 @@ def prepare(root: Path, runs: list[StudyRun], renderer: str) -> Path:
     (report / "_sidebar.yml").write_text(
         yaml.safe_dump(sidebar, sort_keys=False, allow_unicode=True), encoding="utf-8"
     )
+    (report / "_made.qmd").write_text(raw_html(provenance("", renderer)), encoding="utf-8")
     (report / "_runs.qmd").write_text(raw_html("".join(run_card(run) for run in runs)), encoding="utf-8")
     return report
 
@@ -210,7 +161,7 @@ def banner(run: StudyRun) -> str:
 def study_page(run: StudyRun, renderer: str) -> str:
     """The landing page of one study: findings of every step, its pages, its provenance."""
     pages = "".join(
-        f'<li><a href="{html.escape(p.stem)}.html">{escaped(_title(p, step))}</a></li>'
+        f'<li><a href="{html.escape(p.stem)}.html">{escaped(page_title(p, step))}</a></li>'
         for step, p in run.notebooks.items()
     )
     body = [banner(run)] if run.incomplete else []
@@ -233,15 +184,17 @@ def run_card(run: StudyRun) -> str:
         if first[entry["step"]] <= 2:
             chosen.append(entry)
     done = len(run.steps) - len(run.incomplete)
-    state = "complete" if not run.incomplete else f"incomplete: {done} of {len(run.steps)} steps"
+    state = '<span class="hp-state">complete</span>'
+    if run.incomplete:
+        state = f'<span class="hp-state hp-open">incomplete: {done} of {len(run.steps)} steps</span>'
     base = f"report/{run.name}/"
     pages = "".join(
-        f'<li><a href="{base}{html.escape(p.stem)}.html">{escaped(_title(p, step))}</a></li>'
+        f'<li><a href="{base}{html.escape(p.stem)}.html">{escaped(page_title(p, step))}</a></li>'
         for step, p in run.notebooks.items()
     )
     return (
         f'<section class="hp-run" aria-labelledby="run-{run.name}"><h2 id="run-{run.name}">'
-        f'<a href="{base}index.html">{escaped(run.title)}</a> <span class="hp-state{" hp-open" if run.incomplete else ""}">{state}</span></h2>'
+        f'<a href="{base}index.html">{escaped(run.title)}</a> {state}</h2>'
         f"{findings_html(run, chosen, base)}<ul class='hp-pagelist'>{pages}</ul></section>"
     )
 
@@ -253,17 +206,17 @@ def findings_html(run: StudyRun, findings: list[dict[str, str]], base: str) -> s
     out, step = [], ""
     for entry in findings:
         if entry["step"] != step:
-            out.append(
-                f"{'</ul>' if step else ''}<h3>{escaped(STEP_NAMES.get(entry['step'], entry['step'])).capitalize()}</h3><ul>"
-            )
+            name = STEP_NAMES.get(entry["step"], entry["step"])
+            out.append(f"{'</ul>' if step else ''}<h3>{escaped(name).capitalize()}</h3><ul>")
             step = entry["step"]
         page, anchor = run.notebooks.get(step), entry.get("figure") or ""
         link = ""
         if page is not None:
             shown = anchor if anchor and f'id=\\"{anchor}\\"' in page.read_text(encoding="utf-8") else ""
             target = f"{base}{page.stem}.html{'#' + shown if shown else ''}"
-            link = f' <a class="hp-see" href="{html.escape(target)}">{"see the figure" if shown else "see the page"}</a>'
-        out.append(f"<li>{escaped(entry.get('text', ''))}{link}</li>")
+            words = "see the figure" if shown else "see the page"
+            link = f' <a class="hp-see" href="{html.escape(target)}">{words}</a>'
+        out.append(f"<li>{folded(entry.get('text', ''))}{link}</li>")
     return f'<div class="hp-findings">{"".join(out)}</ul></div>'
 
 
@@ -275,32 +228,7 @@ def raw_html(markup: str) -> str:
     return f"{fence}{{=html}}\n{one_line}\n{fence}\n"
 
 
-def _title(path: Path, step: str) -> str:
-    for cell in _json(path, {}).get("cells", []):
-        source = "".join(cell.get("source", ""))
-        if cell.get("cell_type") == "markdown" and source.lstrip().startswith("# "):
-            return source.lstrip().split("\n", 1)[0][2:].strip()
-    return f"{int(step)} · {STEP_NAMES.get(step, step)}"
-
-
-def _study_words(name: str) -> tuple[str, str]:
-    from helpers.study import StudyError, load_study
-
-    try:
-        study = load_study(name)
-        return study.title, study.description
-    except (StudyError, OSError):
-        return name, ""  # a study given by its path; the run folder knows only its name
-
-
 def _cell(kind: str, source: str, name: str) -> Any:
     cell = getattr(nbformat.v4, f"new_{kind}_cell")(source)
     cell.id = name  # fixed, so that the same run gives the same sources
     return cell
-
-
-def _json(path: Path, default: Any) -> Any:
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return default

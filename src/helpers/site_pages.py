@@ -58,7 +58,7 @@ def _mathml(content: str, display: str) -> str | None:
         return convert(
             match.group(1) or match.group(2) or "", display="block" if display == "display" else "inline"
         )
-    except Exception:  # noqa: BLE001 - a formula that the converter does not know stays readable as TeX
+    except Exception:  # a formula that the converter does not know stays readable as TeX
         return f"<code>{html.escape(source)}</code>"
 
 
@@ -138,11 +138,6 @@ class _Page(HTMLParser):
             self.remote.append(source)
         elif source and not source.startswith("data:"):
             self.links.append(source)
-        if (
-            tag == "a"
-            and given.get("href")
-            and not given["href"].startswith("#")
-            or tag == "a"
-            and len(given.get("href", "")) > 1
-        ):
-            self.links.append(given["href"])
+        target = given.get("href", "") if tag == "a" else ""
+        if target not in ("", "#"):
+            self.links.append(target)

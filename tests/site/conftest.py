@@ -1,4 +1,4 @@
-"""A small project with two runs for the tests of the report: synthetic executed notebooks with hostile texts in them."""
+"""A small project with two runs, for the tests of the report: synthetic executed notebooks with hostile texts."""
 
 from __future__ import annotations
 
@@ -11,10 +11,12 @@ import altair as alt
 import nbformat
 import numpy as np
 import pandas as pd
+import pytest
 
 from helpers import charts
+from helpers.report import render_site
 
-CHECKOUT = Path(__file__).resolve().parents[1]
+CHECKOUT = Path(__file__).resolve().parents[2]
 HOSTILE = [
     "<script>document.title='hacked'</script>",
     "</script><img src=x onerror=\"document.title='hacked'\">",
@@ -58,8 +60,8 @@ def figures(df: pd.DataFrame) -> list[alt.Chart]:
     return [points + mean, bars.properties(width=220)]
 
 
-def executed_notebook(step: str, name: str, study: str, extra: list[Any] = ()) -> Any:  # type: ignore[assignment]
-    """A notebook as papermill leaves it: parameters twice, a settings table, two charts, findings, a word of its own."""
+def executed_notebook(step: str, name: str) -> Any:
+    """A notebook as papermill leaves it: parameters twice, settings, two charts, findings, a word of its own."""
     v4 = nbformat.v4
     df = scores()
 
@@ -103,7 +105,6 @@ def executed_notebook(step: str, name: str, study: str, extra: list[Any] = ()) -
             },
         ),
         code("charts.findings", charts.findings(HOSTILE, heading="Findings")._repr_mimebundle_()),
-        *extra,
     ]
     notebook = v4.new_notebook(cells=cells)
     notebook.metadata["papermill"] = {
@@ -114,7 +115,7 @@ def executed_notebook(step: str, name: str, study: str, extra: list[Any] = ()) -
 
 
 def make_project(root: Path, studies: dict[str, dict[str, Any]] | None = None) -> Path:
-    """Write a project into `root`: the report's own files and the runs `demo` (complete) and `mine` (incomplete)."""
+    """Write a project: the report's own files and the runs `demo` (complete) and `mine` (incomplete)."""
     for part in ("_quarto.yml", "index.qmd"):
         shutil.copy(CHECKOUT / part, root / part)
     shutil.copytree(CHECKOUT / "site", root / "site")
@@ -136,7 +137,7 @@ def make_project(root: Path, studies: dict[str, dict[str, Any]] | None = None) -
             if entry["state"] == "missing":
                 continue
             nbformat.write(
-                executed_notebook(step, names[step], study),
+                executed_notebook(step, names[step]),
                 folder / "notebooks" / f"{step}_{names[step]}.ipynb",
             )
             found = [
@@ -146,3 +147,20 @@ def make_project(root: Path, studies: dict[str, dict[str, Any]] | None = None) -
             (folder / "findings" / f"{step}.json").write_text(json.dumps(found), encoding="utf-8")
         (folder / "status.json").write_text(json.dumps({"study": study, "steps": steps}), encoding="utf-8")
     return root
+
+
+@pytest.fixture(scope="session")
+def hostile() -> list[str]:
+    return HOSTILE
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A project that is not rendered yet."""
+    return make_project(tmp_path)
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A rendered site; Quarto where it is installed, else smalldocs. Tests only read it."""
+    return render_site(make_project(tmp_path_factory.mktemp("project")), strict=True).parent
