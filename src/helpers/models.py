@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import importlib
+import importlib.util
 import json
 import logging
 import warnings
@@ -60,7 +60,7 @@ class LoadedModel:
             "revision": self.spec.revision or getattr(self.wrapper.mteb_model_meta, "revision", None),
             "weights": self.weights_digest,
             "dtype": self.spec.dtype,
-            "max_length": self.st.max_seq_length,
+            "max_length": _finite(self.st.max_seq_length),
             "modules": _module_settings(self.st),
             "template": self.template,
             "backend": self.st.get_backend() if hasattr(self.st, "get_backend") else "torch",
@@ -119,8 +119,8 @@ def _load_wrapper(spec: ModelSpec, device: str | None) -> Any:
     check_model(spec)
     kind, _, place = spec.weights.partition(":")
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        logging.getLogger("mteb.models").setLevel(logging.ERROR)
+        warnings.simplefilter("ignore")  # e.g. mteb's advice to set query and document prompts
+        logging.getLogger("mteb").setLevel(logging.ERROR)
         try:
             if kind == "package":
                 return _from_package(spec, place, device)
@@ -153,13 +153,13 @@ def _from_registry(spec: ModelSpec, device: str | None) -> Any:
 
 
 def _from_package(spec: ModelSpec, module: str, device: str | None) -> Any:
-    try:
-        package = importlib.import_module(module)
-    except ImportError as error:
-        raise StudyError(f"model {spec.name}: the package '{module}' is not installed; pip install {module}") from error
+    found = importlib.util.find_spec(module)  # not imported: wordllama configures the root logger when it is
+    if found is None or found.origin is None:
+        raise StudyError(f"model {spec.name}: the package '{module}' is not installed; pip install {module}")
+    package = Path(found.origin).parent
     if module == "wordllama":
-        return _wrap(spec, static_table(Path(str(package.__file__)).parent, device))
-    return _from_folder(spec, Path(package.get_model_path()), device)
+        return _wrap(spec, static_table(package, device))
+    return _from_folder(spec, package / "model", device)
 
 
 def _from_folder(spec: ModelSpec, folder: Path, device: str | None) -> Any:
@@ -249,6 +249,11 @@ def weights_digest(model: Any, whole_up_to: int = 4 * 2**30) -> str:
             flat = torch.cat([flat[: 2**16], flat[-(2**16) :]])
         result.update(flat.contiguous().view(torch.uint8).cpu().numpy().tobytes())
     return result.hexdigest()
+
+
+def _finite(limit: float | None) -> int | None:
+    """A maximum length in tokens, or None where there is none."""
+    return int(limit) if limit is not None and np.isfinite(limit) else None
 
 
 def _module_settings(st: Any) -> list[Any]:
