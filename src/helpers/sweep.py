@@ -7,6 +7,7 @@ import os
 import random
 import time
 import traceback
+import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -337,12 +338,14 @@ def evaluate(encoder: SweepEncoder, task: Any, cell: Cell) -> dict[str, Any]:
     task.rng_state, task.np_rng = random.Random(task.seed), np.random.default_rng(task.seed)
     encoder.prefixes = cell.prefixes
     encoder.calls = []
-    scores = task.evaluate(
-        encoder,
-        split=cell.slot["split"],
-        subsets_to_run=[cell.slot["subset"]],
-        encode_kwargs={"batch_size": 32, "show_progress_bar": False},
-    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # mteb's and scikit-learn's remarks on single labels, once per cell
+        scores = task.evaluate(
+            encoder,
+            split=cell.slot["split"],
+            subsets_to_run=[cell.slot["subset"]],
+            encode_kwargs={"batch_size": 32, "show_progress_bar": False},
+        )
     return dict(scores[cell.slot["subset"]])
 
 
