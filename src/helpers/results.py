@@ -10,9 +10,8 @@ from typing import Any
 
 import pandas as pd
 
-from helpers.prompts import Prompt
 from helpers.run import replacing, write_json
-from helpers.study import Study
+from helpers.study import Study, StudyError
 from helpers.sweep import group_folder, prompts_of, read_cell
 
 SCORES = {
@@ -269,6 +268,56 @@ def _read_json(path: Path) -> dict[str, Any] | None:
         return None
 
 
-def prompt_text(prompt: Prompt) -> str:
-    """A prompt as a reader should see it in a table: its text, or the name of the baseline."""
-    return prompt.text if prompt.text is not None else f"({prompt.kind})"
+def prompt_label(kind: str, text: str | None) -> str:
+    """A prompt as a reader should see it: its text, or the name of the baseline."""
+    return text if kind == "prompt" and isinstance(text, str) else f"({kind})"
+
+
+def findings(scores: pd.DataFrame, inputs: pd.DataFrame) -> list[dict[str, str]]:
+    """What the sweep shows by itself: completeness, the widest spread over prompts, truncation, idle prompts."""
+    ok = scores[scores["status"] == "ok"]
+    sentences = [f"{len(ok)} of {len(scores)} cells are complete."]
+    for row in scores[scores["status"] == "failed"].groupby(["model", "task"]).first().head(3).reset_index().itertuples():
+        sentences.append(f"{row.model} on {row.task} failed: {row.reason}")
+    keys = ["model", "task", "subset"]
+    prompted = ok[ok["kind"] == "prompt"].groupby(keys)["main_score"].agg(["min", "max", "count"]).reset_index()
+    prompted = prompted[prompted["count"] > 1]
+    if len(prompted):
+        width = prompted["max"] - prompted["min"]
+        row = prompted.loc[width.idxmax()]
+        sentences.append(
+            f"The wording moves {row['model']} on {row['task']} ({row['subset']}) from {row['min']:.3f} to {row['max']:.3f} "
+            f"over {row['count']} prompts; that is the widest of {len(prompted)} spreads, their median is {width.median():.3f}."
+        )
+        idle = prompted[width == 0]
+        if len(idle):
+            names = ", ".join(sorted(set(idle["model"])))
+            sentences.append(f"No prompt changes the score in {len(idle)} of {len(prompted)} cells ({names}).")
+    if len(inputs):
+        cut = inputs.groupby(["model", "task", "side"])["truncated_share"].max()
+        if cut.max() > 0:
+            model, task, side = cut.idxmax()
+            sentences.append(f"Up to {cut.max():.1%} of the texts are truncated ({model}, {task}, side {side}).")
+        else:
+            sentences.append("No text was truncated at the models' maximum lengths.")
+    return [{"text": s, "figure": "fig-scores"} for s in sentences]
+
+
+def received(inputs: pd.DataFrame) -> pd.DataFrame:
+    """One row per model, task, side and way of applying: the first sample's exact string, cut after 160 characters."""
+    first = inputs[inputs["sample"] == 0].sort_values(["model", "task", "application", "side"], kind="stable")
+    first = first.groupby(["model", "task", "application", "side"], as_index=False).first()
+    shown = first[["model", "task", "application", "side", "string", "tokens", "truncated_share"]].copy()
+    shown["string"] = [s if len(s) <= 160 else s[:160] + "…" for s in shown["string"]]
+    return shown.rename(columns={"truncated_share": "truncated"})
+
+
+def require_complete(scores: pd.DataFrame) -> None:
+    """Raise `StudyError` where cells failed, after everything that was computed has been saved."""
+    failed = scores[scores["status"] != "ok"]
+    if len(failed):
+        row = failed.iloc[0]
+        raise StudyError(
+            f"{len(failed)} of {len(scores)} cells are not complete, e.g. {row['model']} x {row['task']}: {row['reason']}. "
+            "The others are saved; run notebook 02 again for the missing ones"
+        )
