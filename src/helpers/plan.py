@@ -1,0 +1,178 @@
+"""The plan of a study: which cells and texts a run would compute and roughly what that costs, without running it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from helpers.run import run_folder
+from helpers.study import Study, TaskSpec, check_names, project_root
+from helpers.sweep import group_folder
+from helpers.tasks import task_class
+
+TOKENS_PER_CHARACTER = 0.25  # about four characters of English per token; other languages need more
+FLOP_PER_TOKEN_AND_PARAMETER = 2.0
+DEVICES = {"2 CPU cores (0.1 TFLOP/s)": 1e11, "one data-centre GPU (100 TFLOP/s used)": 1e14}
+
+
+def plan_table(study: Study, folder: Path | None = None) -> pd.DataFrame:
+    """One row per model and task: prompt runs, baseline runs, done, texts and million tokens to embed, exaFLOP.
+
+    Counts are nominal: prompts per task x subsets, from the study alone, so prompts need not be written yet. Text
+    counts are mteb's own descriptive statistics (missing where it has none); documents count once for all prompts.
+    Done counts the cells that lie in the run folder, whatever their identity.
+    """
+    check_names(study)
+    folder = folder or run_folder(study.name)
+    prompts = study.prompts.expected_count(1) if study.prompts else 0
+    rows = []
+    for model in study.models:
+        for task in study.tasks if "02" in study.steps else []:
+            sided, shared, characters = text_counts(task)
+            runs = prompts + len(study.baselines)
+            done = len([p for p in group_folder(folder, model, task).glob("*-*.json") if "error" not in p.name])
+            texts = None if sided is None else sided * runs + (shared or 0)
+            tokens = None if texts is None or characters is None else texts * characters * TOKENS_PER_CHARACTER
+            rows.append(
+                {
+                    "model": model.label,
+                    "task": task.name,
+                    "subsets": len(task.subsets or task_class(task.name).metadata.hf_subsets),
+                    "prompt_runs": prompts,
+                    "baseline_runs": len(study.baselines),
+                    "cells_done": done,
+                    "texts": texts,
+                    "mtokens": None if tokens is None else tokens / 1e6,
+                    "exaflop": None
+                    if tokens is None or not model.parameters
+                    else tokens * FLOP_PER_TOKEN_AND_PARAMETER * model.parameters / 1e18,
+                }
+            )
+    columns = ["model", "task", "subsets", "prompt_runs", "baseline_runs", "cells_done", "texts", "mtokens", "exaflop"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def text_counts(task: TaskSpec) -> tuple[int | None, int | None, float | None]:
+    """Texts that every prompt meets, texts shared by all prompts (documents), mean characters; None where unknown."""
+    metadata = task_class(task.name).metadata
+    split = task.split or metadata.eval_splits[0]
+    if metadata.dataset.get("path") == "data/demo":
+        return _demo_counts(task, split)
+    stats: dict[str, Any] = (metadata.descriptive_stats or {}).get(split, {})
+    parts = [(stats.get("hf_subset_descriptive_stats") or {}).get(s, {}) for s in task.subsets or []]
+    parts = [part for part in parts if part] or [stats]
+    sided = shared = characters = 0
+    for part in parts:
+        found = _counts_of(part)
+        if found is None:
+            return None, None, None
+        sided, shared, characters = sided + found[0], shared + found[1], characters + found[2]
+    return sided, shared, characters / max(sided + shared, 1)
+
+
+def _counts_of(part: dict[str, Any]) -> tuple[int, int, int] | None:
+    """(texts with prompt, documents, characters) from one block of mteb's descriptive statistics."""
+    if part.get("queries_text_statistics"):
+        queries, documents = part["queries_text_statistics"], part["documents_text_statistics"] or {}
+        characters = queries["total_text_length"] + documents.get("total_text_length", 0)
+        return _size(queries), _size(documents), int(characters)
+    blocks = [v for k, v in part.items() if k.endswith("_statistics") and isinstance(v, dict) and "total_text_length" in v]
+    if not blocks or "num_samples" not in part:
+        return None
+    return int(part["num_samples"]) * len(blocks), 0, int(sum(b["total_text_length"] for b in blocks))
+
+
+def _size(block: dict[str, Any]) -> int:
+    """Number of texts that a block of statistics describes: total characters over their mean."""
+    return round(block["total_text_length"] / block["average_text_length"]) if block.get("average_text_length") else 0
+
+
+def _demo_counts(task: TaskSpec, split: str) -> tuple[int, int, float]:
+    from helpers.demo import read_jsonl
+
+    rows = {
+        "DemoRetrieval": [q["question"] for q in read_jsonl("questions") if q["split"] == split],
+        "DemoTopicClassification": [t["text"] for t in read_jsonl("topics")],
+        "DemoTopicClustering": [t["text"] for t in read_jsonl("topics")],
+        "DemoSTS": [r[k] for r in read_jsonl("sts") for k in ("sentence1", "sentence2")],
+        "DemoBitextMining": [r["en"] for r in read_jsonl("bitext")] * len(task.subsets or [1, 2, 3]),
+    }[task.name]
+    shared = []
+    if task.name == "DemoRetrieval":
+        shared = [p["text"] for p in read_jsonl("passages")]
+    elif task.name == "DemoBitextMining":
+        shared = [r[k] for r in read_jsonl("bitext") for k in ("de", "fr", "fi")]
+    texts = rows + shared
+    return len(rows), len(shared), sum(map(len, texts)) / len(texts)
+
+
+def plan_text(study: Study, folder: Path | None = None) -> str:
+    """The plan as a page of text: what `make plan` prints."""
+    lines = [f"Study {study.name}: {len(study.models)} models, {len(study.tasks)} tasks"]
+    table = plan_table(study, folder)
+    if len(table):
+        runs, defaults = int(table["prompt_runs"].sum()), int(table["baseline_runs"].sum())
+        lines += [
+            f"  prompt runs   {runs:>8,}   ({len(study.models)} models x {len(study.tasks)} tasks x "
+            f"{int(table['prompt_runs'].iloc[0])} prompts)",
+            f"  baseline runs {defaults:>8,}   ({', '.join(study.baselines)})",
+            f"  cells in the run folder {int(table['cells_done'].sum()):,}",
+            "",
+            *_by_task(table),
+            "",
+            *_cost(table),
+        ]
+    return "\n".join([*lines, *_geometry(study), *_finetuning(study)])
+
+
+def _by_task(table: pd.DataFrame) -> list[str]:
+    one = table.drop_duplicates("task")
+    width = max(len(t) for t in one["task"])
+    lines = [f"  {'task':<{width}}  subsets  texts per model  million tokens"]
+    for row in one.itertuples():
+        texts = "unknown" if pd.isna(row.texts) else f"{int(row.texts):,}"
+        tokens = "unknown" if pd.isna(row.mtokens) else f"{row.mtokens:,.1f}"
+        lines.append(f"  {row.task:<{width}}  {row.subsets:>7}  {texts:>15}  {tokens:>14}")
+    return lines
+
+
+def _cost(table: pd.DataFrame) -> list[str]:
+    flop = table["exaflop"].sum() * 1e18
+    lines = [f"  about {table['mtokens'].sum():,.0f} million tokens and {flop / 1e18:,.3f} exaFLOP; roughly, without scoring:"]
+    for device, speed in DEVICES.items():
+        hours = flop / speed / 3600
+        lines.append(f"    {hours:,.1f} h on {device}" if hours >= 1 else f"    {hours * 60:,.1f} min on {device}")
+    unknown_tasks = sorted(set(table.loc[table["texts"].isna(), "task"]))
+    if unknown_tasks:
+        lines.append(f"    not counted, because mteb has no statistics of them: {', '.join(unknown_tasks)}")
+    return lines
+
+
+def _geometry(study: Study) -> list[str]:
+    if study.geometry is None or "05" not in study.steps:
+        return []
+    from helpers.instructions import load_instructions, select
+
+    bank = load_instructions(project_root() / study.geometry.instructions, study.geometry.extra)
+    labels = study.geometry.models or [m.label for m in study.models]
+    lines = ["", f"  instruction geometry, {len(labels)} models:"]
+    for task in study.geometry.tasks:
+        metadata = None if task.name == "SQuAD" else task_class(task.name).metadata
+        kind = "bitext-mining" if metadata is not None and metadata.type == "BitextMining" else "retrieval"
+        counts = select(bank, kind, study.geometry.groups, controls=False)
+        controls = len(select(bank, kind)) - len(select(bank, kind, controls=False)) if study.geometry.controls else 0
+        subsets = task.subsets or (list(metadata.hf_subsets) if metadata is not None else ["default"])
+        lines.append(f"    {task.name}: {len(counts)} instructions and {controls} controls x {len(subsets)} subset(s)")
+    return lines
+
+
+def _finetuning(study: Study) -> list[str]:
+    if study.finetuning is None or "06" not in study.steps:
+        return []
+    spec = study.finetuning
+    return [
+        "",
+        f"  fine-tuning of {spec.model} on {spec.data}: {', '.join(spec.presets)} x {len(spec.seeds)} seed(s)",
+    ]
