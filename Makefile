@@ -45,7 +45,7 @@ lab: $(STAMP) ## open JupyterLab on this project
 setup: $(STAMP) ## only set up the environment
 
 clean: ## remove the site and the caches of tools; keeps the environment and every run
-	rm -rf _site .mypy_cache .ruff_cache .pytest_cache .quarto
+	rm -rf _site report .mypy_cache .ruff_cache .pytest_cache .quarto
 
 # The stamp is written last, so an interrupted installation is simply repeated.
 $(STAMP): pyproject.toml constraints.txt

@@ -1,0 +1,202 @@
+"""The command `helpers`: run a study's notebooks, see what would run, build the site, compare and fetch studies."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import importlib.util
+import sys
+from typing import Any
+
+from helpers import __version__
+
+EXAMPLES = """examples:
+  helpers report demo                      run all notebooks of the demo, then build the site
+  helpers run small --from 03 --to 05      only the notebooks 03 to 05 of another study
+  helpers run demo --from 06 -p epochs 2   a parameter of a notebook, as papermill's -p
+  helpers plan paper-sensitivity           what would run and what is done; runs nothing
+  helpers compare demo small               two studies side by side
+
+exit status: 0 done; 1 a notebook or the site failed; 2 wrong study, step or parameter; 130 stopped by a person"""
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command line; returns the exit status. Messages for the user go to standard error."""
+    from helpers.study import StudyError
+
+    options = parser().parse_args(arguments)
+    try:
+        return options.action(options)
+    except StudyError as error:
+        print(f"helpers: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("helpers: stopped; finished results are kept", file=sys.stderr)
+        return 130
+
+
+def parser() -> argparse.ArgumentParser:
+    """All commands and their options."""
+    top = argparse.ArgumentParser(
+        prog="helpers",
+        description=__doc__,
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    top.add_argument("--version", action="version", version=f"helpers {__version__}")
+    commands = top.add_subparsers(title="commands", required=True, metavar="COMMAND")
+
+    def command(name: str, action: Any, text: str, example: str) -> argparse.ArgumentParser:
+        added = commands.add_parser(
+            name,
+            help=text,
+            description=text,
+            epilog=f"example: {example}",
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        added.set_defaults(action=action)
+        return added
+
+    for name, action, text in (
+        ("report", report, "run the notebooks of a study, then build the site"),
+        ("run", run, "run the notebooks of a study"),
+    ):
+        added = command(name, action, text, f"helpers {name} demo --from 03 --to 05")
+        _chain_options(added)
+        added.add_argument(
+            "--force", action="store_true", help="run finished steps again (the sweep's cells are reused)"
+        )
+    _chain_options(
+        command("plan", plan, "print what would run and what is done; runs nothing", "helpers plan small")
+    )
+    command("render", render, "build the site from the runs there are", "helpers render")
+    command("studies", studies, "list the studies in data/studies", "helpers studies")
+
+    added = command(
+        "compare", compare, "compare two or more studies that were run", "helpers compare demo small"
+    )
+    added.add_argument("studies", nargs="+", metavar="STUDY")
+    added = command(
+        "fetch-published",
+        fetch_published,
+        "get the published scores of a study",
+        "helpers fetch-published paper-sensitivity",
+    )
+    added.add_argument("rest", nargs=argparse.REMAINDER, help="given on to helpers.published")
+    return top
+
+
+def _chain_options(added: argparse.ArgumentParser) -> None:
+    added.add_argument(
+        "study", metavar="STUDY", help="name of a file in data/studies, or the path of a study file"
+    )
+    added.add_argument("--from", dest="first", metavar="STEP", help="first step, such as 03")
+    added.add_argument("--to", dest="last", metavar="STEP", help="last step, such as 05")
+    added.add_argument(
+        "-p",
+        "--parameter",
+        nargs=2,
+        action="append",
+        default=[],
+        metavar=("NAME", "VALUE"),
+        help="a parameter for every selected notebook that declares it; an unknown one is an error",
+    )
+
+
+def _chain(options: argparse.Namespace) -> Any:
+    from helpers.chain import prepare
+    from helpers.parameters import parse
+
+    given = {name: parse(value) for name, value in options.parameter}
+    return prepare(options.study, options.first, options.last, given, getattr(options, "force", False))
+
+
+def run(options: argparse.Namespace) -> int:
+    """`helpers run`."""
+    from helpers.pipeline import run_chain
+
+    return run_chain(_chain(options))
+
+
+def report(options: argparse.Namespace) -> int:
+    """`helpers report`: the site is built after a failure too, where it says that the run is incomplete."""
+    result = run(options)
+    if result == 130:
+        return result
+    return max(result, render(options))
+
+
+def render(options: argparse.Namespace) -> int:
+    """`helpers render`; ends by naming the page to open."""
+    import time
+
+    from helpers.console import clock
+    from helpers.pipeline import shown
+    from helpers.report import ReportError, render_site
+    from helpers.study import project_root
+
+    began = time.monotonic()
+    print("site: rendering …", flush=True)
+    try:
+        index = render_site(project_root())
+    except ReportError as error:
+        print(f"helpers: the site was not built: {error}", file=sys.stderr)
+        return 1
+    print(f"site: rendered in {clock(time.monotonic() - began)}\nOpen {shown(index)}", flush=True)
+    return 0
+
+
+def plan(options: argparse.Namespace) -> int:
+    """`helpers plan`: the steps with the reason why each would run, then the sweep's cells and cost."""
+    from helpers.chain import plan_lines
+
+    chain = _chain(options)
+    print(f"{chain.study.title} ({chain.study.name})\n")
+    print("\n".join(f"  {line}" for line in plan_lines(chain)))
+    sweep_plan = _optional("helpers.plan", "plan_text")
+    if sweep_plan is not None:
+        print(f"\n{sweep_plan(chain.study, chain.folder)}")
+    return 0
+
+
+def studies(options: argparse.Namespace) -> int:
+    """`helpers studies`."""
+    from helpers.study import StudyError, load_study, study_names
+
+    for name in study_names():
+        try:
+            print(f"{name:<20} {load_study(name).title}")
+        except StudyError as error:
+            print(f"{name:<20} not usable: {str(error).splitlines()[0]}")
+    return 0
+
+
+def compare(options: argparse.Namespace) -> int:
+    """`helpers compare`."""
+    action = _optional("helpers.comparison", "compare_studies")
+    if action is None:
+        return _absent("compare")
+    print(action(options.studies))
+    return 0
+
+
+def fetch_published(options: argparse.Namespace) -> int:
+    """`helpers fetch-published`."""
+    action = _optional("helpers.published", "main")
+    return int(action(options.rest) or 0) if action is not None else _absent("fetch-published")
+
+
+def _optional(module: str, name: str) -> Any:
+    """A function of a module that may not be there; an error inside a module that is there is not hidden."""
+    if importlib.util.find_spec(module) is None:
+        return None
+    return getattr(importlib.import_module(module), name, None)
+
+
+def _absent(name: str) -> int:
+    print(f"helpers: '{name}' is not part of this version", file=sys.stderr)
+    return 2
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,46 @@
+"""The command line: help, exit status, messages."""
+
+import pytest
+
+from helpers.cli import main
+
+
+def test_help_shows_examples_and_exit_status(capsys):
+    with pytest.raises(SystemExit) as stop:
+        main(["--help"])
+    assert stop.value.code == 0
+    text = capsys.readouterr().out
+    assert "helpers run small --from 03 --to 05" in text and "exit status" in text
+
+
+@pytest.mark.parametrize(
+    "arguments, words",
+    [
+        (["run", "dmo"], "unknown study 'dmo'; did you mean demo?"),
+        (["plan", "no/such.yml"], "there is no study file 'no/such.yml'"),
+    ],
+)
+def test_a_wrong_study_gives_status_2_and_a_suggestion(arguments, words, capsys):
+    assert main(arguments) == 2
+    assert words in capsys.readouterr().err
+
+
+def test_an_unknown_option_gives_status_2(capsys):
+    with pytest.raises(SystemExit) as stop:
+        main(["run", "demo", "--form", "03"])
+    assert stop.value.code == 2
+
+
+def test_studies_are_listed(capsys):
+    assert main(["studies"]) == 0
+    assert capsys.readouterr().out.startswith("demo ")
+
+
+def test_the_site_is_built_after_a_failed_notebook_too(monkeypatch, tmp_path, capsys):
+    import helpers.cli as cli
+    import helpers.report as report
+
+    monkeypatch.setattr(cli, "run", lambda options: 1)
+    monkeypatch.setattr(report, "render_site", lambda root: tmp_path / "index.html")
+    assert main(["report", "demo"]) == 1
+    assert capsys.readouterr().out.rstrip().endswith("index.html")

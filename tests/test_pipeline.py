@@ -1,0 +1,190 @@
+"""The chain of notebooks: order, reuse, failure, death, and what its status file says."""
+
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from helpers.chain import plan_lines, prepare
+from helpers.console import Console, clock
+from helpers.parameters import ParameterError
+from helpers.pipeline import FAILED, OK, run_chain
+from helpers.study import StudyError
+
+OPEN = """import os, pathlib
+tables = pathlib.Path(os.environ["HELPERS_ROOT"]) / "data/runs/mini/tables"
+tables.mkdir(exist_ok=True)"""  # not `Run`: importing pandas in every kernel would make these tests slow
+STUDY = "name: mini\ntitle: Mini\nsteps: ['01', '03', '04']\n"
+
+
+def write_notebook(root: Path, name: str, *cells: str, parameters: str = "study = 'mini'") -> None:
+    first = nbformat.v4.new_code_cell(parameters, metadata={"tags": ["parameters"]})
+    sources = [OPEN, *cells]
+    notebook = nbformat.v4.new_notebook(cells=[first, *map(nbformat.v4.new_code_cell, sources)])
+    (root / "notebooks").mkdir(exist_ok=True)
+    nbformat.write(notebook, root / "notebooks" / name)
+
+
+def save(table: str, text: str) -> str:
+    return f"(tables / '{table}.parquet').write_text({text});"
+
+
+def read(table: str) -> str:
+    return f"(tables / '{table}.parquet').read_text()"
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    """A project of three small notebooks: 01 makes a table, 03 reads it, 04 reads what 03 made."""
+    monkeypatch.setenv("HELPERS_ROOT", str(tmp_path))
+    monkeypatch.delenv("HELPERS_RUNS", raising=False)
+    (tmp_path / "data" / "studies").mkdir(parents=True)
+    (tmp_path / "data" / "studies" / "mini.yml").write_text(STUDY)
+    write_notebook(tmp_path, "01_a.ipynb", "print('hello from 01')", save("a", "'1'"))
+    write_notebook(tmp_path, "03_b.ipynb", save("b", f"{read('a')} * top"), parameters="study = ''\ntop = 2")
+    write_notebook(tmp_path, "04_c.ipynb", save("c", read("b")))
+    return tmp_path
+
+
+def run(*arguments, **options):
+    out = io.StringIO()
+    return run_chain(prepare("mini", *arguments, **options), Console(out)), out.getvalue()
+
+
+def status(root: Path) -> dict:
+    return json.loads((root / "data" / "runs" / "mini" / "status.json").read_text())
+
+
+def states(root: Path) -> list[str]:
+    return [step["state"] for step in status(root)["steps"].values()]
+
+
+def test_steps_run_in_order_and_a_second_run_reuses_them_all(project):
+    code, out = run()
+    assert code == OK and states(project) == ["done"] * 3 and status(project)["state"] == "complete"
+    assert "    hello from 01\n" in out and out.index("01_a") < out.index("03_b") < out.index("04_c")
+    folder = project / "data" / "runs" / "mini"
+    tables = {p.name: p.read_bytes() for p in (folder / "tables").iterdir()}
+    assert "hello from 01" in (folder / "logs" / "01_a.log").read_text()
+    assert str(project) not in (folder / "notebooks" / "01_a.ipynb").read_text()
+
+    code, out = run()
+    assert code == OK and out.count(": reused") == 3 and "0 ran, 3 reused" in out
+    code, _ = run(force=True)
+    assert code == OK and tables == {p.name: p.read_bytes() for p in (folder / "tables").iterdir()}
+
+
+def test_only_what_depends_on_a_change_runs_again(project):
+    run()
+    write_notebook(project, "01_a.ipynb", "# another comment", save("a", "'1'"))
+    assert plan_lines(prepare("mini"))[1].endswith("reused if step 01 gives the same tables as before")
+    _, out = run()
+    assert "01_a: the notebook changed" in out and "1 ran, 2 reused" in out  # 01's table is the same
+    write_notebook(project, "01_a.ipynb", save("a", "'5'"))
+    _, out = run()
+    assert "03_b: the tables of an earlier step changed" in out and "3 ran, 0 reused" in out
+    (project / "data" / "runs" / "mini" / "tables" / "c.parquet").unlink()
+    _, out = run()
+    assert "04_c: tables/c.parquet was removed" in out and "1 ran, 2 reused" in out
+    (project / "data" / "studies" / "mini.yml").write_text(STUDY + "seed: 7\n")
+    assert "runs: the study file changed" in plan_lines(prepare("mini"))[0]
+
+
+def test_a_failing_notebook_stops_the_chain_and_the_next_run_completes_it(project):
+    write_notebook(project, "03_b.ipynb", "raise ValueError('no such thing')")
+    code, out = run()
+    assert code == FAILED and states(project) == ["done", "failed", "pending"]
+    assert status(project)["steps"]["03"]["reason"] == "ValueError: no such thing"
+    assert status(project)["steps"]["04"]["reason"] == "waits for step 03"
+    assert "To complete it: make report STUDY=mini" in out and status(project)["state"] == "failed"
+    assert "Traceback" in (project / "data/runs/mini/logs/03_b.log").read_text()
+    write_notebook(project, "03_b.ipynb", save("b", "'1'"))
+    code, out = run()
+    assert code == OK and states(project) == ["done"] * 3 and "2 ran, 1 reused" in out
+
+
+def test_a_kernel_that_dies_is_a_failure(project):
+    write_notebook(project, "03_b.ipynb", "import os\nos.kill(os.getpid(), 9)")
+    code, _ = run()
+    assert code == FAILED and "kernel died" in status(project)["steps"]["03"]["reason"]
+
+
+def test_a_part_of_the_chain_marks_later_steps_as_outdated(project):
+    run()
+    code, _ = run("03", "03", {"top": 5})
+    assert code == OK and states(project) == ["done", "done", "pending"]
+    assert status(project)["steps"]["04"]["reason"] == "the tables of an earlier step changed"
+
+
+def test_wrong_parameters_and_steps_stop_before_anything_runs(project):
+    with pytest.raises(ParameterError, match="unknown parameter 'tpo'; did you mean top"):
+        prepare("mini", given={"tpo": 3})
+    with pytest.raises(ParameterError, match=r"03_b.*a whole number is expected"):
+        prepare("mini", given={"top": "three"})
+    with pytest.raises(ParameterError, match="unknown parameter 'top'"):
+        prepare("mini", first="04", given={"top": 3})  # declared, but not by a selected notebook
+    with pytest.raises(StudyError, match="unknown step '7'"):
+        prepare("mini", first="7")
+    with pytest.raises(StudyError, match="did you mean mini"):
+        prepare("mimi")
+    assert not (project / "data" / "runs").exists()
+
+
+def test_a_notebook_without_a_parameters_cell_is_an_error(project):
+    path = project / "notebooks" / "04_c.ipynb"
+    path.write_text(path.read_text().replace('"parameters"', '"other"'))
+    with pytest.raises(ParameterError, match=r"04_c.ipynb has no cell tagged"):
+        prepare("mini")
+
+
+def test_a_killed_chain_is_seen_as_stopped_and_completes_later(project):
+    write_notebook(project, "03_b.ipynb", "import time\nprint('sleeping')\ntime.sleep(60)")
+    command = [sys.executable, "-m", "helpers.cli", "run", "mini"]
+    child = subprocess.Popen(
+        command, stdout=subprocess.PIPE, text=True, env=os.environ | {"OMP_NUM_THREADS": "1"}
+    )
+    assert any("sleeping" in line for line in child.stdout)
+    child.send_signal(signal.SIGKILL)
+    child.wait()
+    child.stdout.close()
+    assert states(project) == ["done", "running", "pending"]
+    write_notebook(project, "03_b.ipynb", save("b", "'1'"))
+    code, out = run()
+    assert code == OK and "03_b: was stopped before its end" in out and "2 ran, 1 reused" in out
+
+
+def test_a_stopped_chain_ends_with_130_and_says_so(project):
+    write_notebook(project, "03_b.ipynb", "import time\nprint('sleeping')\ntime.sleep(60)")
+    command = [sys.executable, "-m", "helpers.cli", "report", "mini"]
+    child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    assert any("sleeping" in line for line in child.stdout)
+    child.send_signal(signal.SIGTERM)
+    child.stdout.read()
+    assert child.wait(timeout=30) == 130
+    child.stdout.close()
+    assert status(project)["steps"]["03"]["reason"] == "stopped by a person"
+
+
+def test_a_silent_notebook_gives_a_sign_of_life_and_progress_bars_are_thinned():
+    out, log = io.StringIO(), io.StringIO()
+    console = Console(out, silence=0.05)
+    with console.following(log, 3):
+        for percent in range(100):
+            console.stdout.write(f"\r{percent} %\r")
+        console.stderr.write("a warning\n")
+        time.sleep(0.2)
+        console.stdout.write("half a line")
+    assert "starting its kernel" in out.getvalue() and "half a line" in out.getvalue()
+    assert "a warning" not in out.getvalue() and "a warning" in log.getvalue() and "99 %" in log.getvalue()
+    assert out.getvalue().count("%") < 5
+
+
+def test_clock():
+    assert [clock(s) for s in (0.2, 75.2, 3671)] == ["0:00", "1:15", "1:01:11"]
