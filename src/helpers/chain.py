@@ -11,7 +11,7 @@ from helpers.notebooks import find_step, notebook_paths, read_notebook
 from helpers.parameters import ParameterError, check, declared
 from helpers.run import run_folder
 from helpers.status import Status, inputs_of, read_status, why_again
-from helpers.study import Study, StudyError, load_study, project_root, study_path, unknown
+from helpers.study import Study, StudyError, check_names, load_study, project_root, study_path, unknown
 
 
 @dataclass
@@ -63,6 +63,8 @@ def prepare(
     """
     file = study_path(study)
     loaded = load_study(study)
+    if loaded.models or loaded.tasks:
+        check_names(loaded)  # a misspelt model is found now, not after an hour
     paths = notebook_paths()
     absent = [step for step in loaded.steps if step not in paths]
     if absent:

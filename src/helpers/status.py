@@ -18,13 +18,14 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from helpers.run import write_json
 from helpers.study import TASK_DATA_VARIABLE, Study, project_root
 
+PUBLISHED_VARIABLE = "PUBLISHED_RESULTS"  # the folder or archive of a published study's results
 WHAT_CHANGED = {
     "notebook": "the notebook",
     "study": "the study file",
     "parameters": "the given parameters",
     "package": "the code in src/helpers",
     "data": "a file in data/",
-    "task_data": "the local task data",
+    "task_data": "the local task data or published results",
     "weights": "the weights of a model given by its path",
     "environment": "the version of an installed package",
     "earlier": "the tables of an earlier step",
@@ -89,6 +90,8 @@ def inputs_of(
     cells = [[c.cell_type, c.source, sorted(c.metadata.get("tags", []))] for c in notebook.cells]
     root = project_root()
     data_root = study.task_data_root()
+    published = [root / study.results_from.path] if study.results_from and study.results_from.path else []
+    local = [Path(given) for given in (data_root, os.environ.get(PUBLISHED_VARIABLE)) if given]
     paths = [root / m.weights.removeprefix("path:") for m in study.models if m.weights.startswith("path:")]
     earlier = [
         [number, name, file_hash(folder / name)]
@@ -103,7 +106,7 @@ def inputs_of(
         "parameters": digest(dict(parameters)),
         "package": _files_hash(root / "src" / "helpers", ("*.py",)),
         "data": _files_hash(root / "data", ("*",), without=("runs", "studies")),
-        "task_data": _listing_hash([data_root] if data_root else []),
+        "task_data": _listing_hash([*local, *published]),
         "weights": _listing_hash(paths),
         "environment": environment_hash(),
         "earlier": digest(earlier),
@@ -197,7 +200,7 @@ def _listing_hash(folders: Iterable[Path]) -> str:
     """Names, sizes and times of the files: large data are not read only to see that nothing changed."""
     rows = []
     for folder in folders:
-        for path in sorted(folder.rglob("*")):
+        for path in [folder, *sorted(folder.rglob("*"))]:
             if path.is_file():
                 about = path.stat()
                 rows.append([path.relative_to(folder).as_posix(), about.st_size, about.st_mtime_ns])
