@@ -208,6 +208,8 @@ def test_charts_are_drawn_in_jupyterlab_without_network(jupyterlab, browser):
     page.on("pageerror", lambda e: errors.append(str(e)))
     page.goto(f"{address}/lab/tree/t.ipynb?reset")
     page.wait_for_selector(".jp-Notebook .jp-Cell", timeout=90_000)
+    page.get_by_text("Python 3 (ipykernel) | Idle").wait_for(timeout=60_000)  # "Run" before that is lost
+    page.wait_for_timeout(1000)
     page.locator(".jp-Notebook .jp-Cell").first.click()
     page.get_by_text("Run", exact=True).first.click()
     page.get_by_text("Run All Cells", exact=True).click()
