@@ -32,7 +32,9 @@ VERBS: dict[str, str] = {
     "STS": r"similarity|paraphras\w*",
     "BitextMining": r"translat\w*|bitext",
 }
-FOREIGN = r"summari[sz]\w*|extract\w*|generat\w*|rewrit\w*|explain\w*|complete the|continue the|correct the"
+# "Generate a representation" is what an embedding model does.
+_VECTOR = r"(?:\w+ ){0,3}(?:representation|embedding|vector|encoding)"
+FOREIGN = rf"summari[sz]\w*|extract\w*(?! {_VECTOR})|generat\w*(?! {_VECTOR})|rewrit\w*|explain\w*|complete the|continue the|correct the"
 LANGUAGES = (
     "Afrikaans Albanian Amharic Arabic Armenian Azerbaijani Basque Belarusian Bengali Bosnian Bulgarian Burmese Catalan "
     "Cantonese Chinese Croatian Czech Danish Dutch English Estonian Filipino Finnish French Galician Georgian German "
@@ -50,7 +52,7 @@ COMMON = set(
     "pair pairs task tasks data dataset datasets benchmark based using used with from their that this these those which "
     "into between each different languages language short long given same ability corpus consisting consists containing "
     "contains contain collection human annotated annotations retrieval retrieve clustering classification similarity "
-    "semantic textual translation translations translate relevant search find cluster classify meaning best only "
+    "prompt prompts semantic textual translation translations translate relevant search find cluster classify meaning best only "
     "without labels label grouped group groups graded where what whether about whose other them they have been were "
     "class classes category categories topic topics representation representations represent groundtruth right near".split()
 )

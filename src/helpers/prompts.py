@@ -99,6 +99,7 @@ def candidates(study: Study) -> pd.DataFrame:
                 "to file"
             )
         table = read_prompts(path)
+        _require_complete(study, table)
     else:
         parts = [_ascribed(read_prompts(project_root() / f.path), f, spec.source) for f in spec.files()]
         table = pd.concat(parts, ignore_index=True)
@@ -108,6 +109,25 @@ def candidates(study: Study) -> pd.DataFrame:
         raise StudyError(f"{where}: no prompts for '{missing[0]}': {unknown('task', missing[0], sorted(set(table['task'])))}")
     wanted = [t.name for t in study.tasks]
     return table[table["task"].isin(wanted) & table["level"].isin([*spec.levels, None])].reset_index(drop=True)
+
+
+def _require_complete(study: Study, table: pd.DataFrame) -> None:
+    """Raise `StudyError` where generated prompts are fewer than the study wants."""
+    from helpers.study import StudyError
+
+    spec = study.prompts
+    assert spec is not None
+    counts = table.groupby(["task", "level"]).size()
+    short = {
+        (t.name, level): spec.per_level - int(counts.get((t.name, level), 0)) for t in study.tasks for level in spec.levels
+    }
+    lacking = {place: n for place, n in short.items() if n > 0}
+    if lacking:
+        (task, level), _ = next(iter(lacking.items()))
+        raise StudyError(
+            f"study {study.name}: {sum(lacking.values())} of {spec.expected_count(len(study.tasks))} generated prompts are "
+            f"missing (first: {task}, level {level}); run notebook 01 again: it asks only for these"
+        )
 
 
 def _ascribed(table: pd.DataFrame, file: PromptFile, source: str) -> pd.DataFrame:

@@ -50,7 +50,6 @@ class GeneratorSpec(Strict):
     attempts: int = Field(5, ge=1, le=100, description="answers asked for until one is valid (study 1: up to 100)")
     retries: int = Field(4, ge=0, description="further tries of a request that failed for a passing reason")
     timeout: float = Field(120.0, gt=0, description="seconds for one answer")
-    max_wait: float = Field(60.0, gt=0, description="longest pause before a further try, seconds")
     concurrency: int = Field(4, ge=1, description="requests under way at once (paraphrases)")
     poll_seconds: float = Field(30.0, gt=0, description="pause between two looks at a batch job")
     extra: dict[str, Any] = Field(default_factory=dict, description="further fields of the request or engine")

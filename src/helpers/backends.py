@@ -1,0 +1,264 @@
+"""Language models behind one small interface: requests go in, answers or failures come out as they are ready.
+
+Three back ends: any OpenAI-compatible server (`openai`), its batch interface (`batch`, see `helpers.batch_backend`),
+and vLLM in this process (`vllm`, see `helpers.vllm_backend`). The key is read from the environment when a request is
+sent; it is in no object that is stored or shown, and is taken out of every text that a server sends back.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from pathlib import Path
+from typing import Any, Protocol
+from urllib.parse import urlsplit
+
+from pydantic import BaseModel, ConfigDict
+
+from helpers.prompts_spec import GeneratorSpec
+
+HOSTED = "https://api.openai.com/v1"
+
+
+class Request(BaseModel):
+    """One question to the model: its messages, the JSON schema of the answer, the seed."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    id: str
+    messages: tuple[dict[str, str], ...]
+    answer_schema: dict[str, Any] | None = None
+    schema_name: str = "answer"
+    seed: int | None = None
+
+
+class Answer(BaseModel):
+    """What came back: the raw text, why it ended, which model says it wrote it, and what it cost in tokens."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    text: str
+    finish_reason: str | None = None
+    model: str | None = None
+    fingerprint: str | None = None
+    reasoning: str | None = None
+    prompt_tokens: int | None = None
+    answer_tokens: int | None = None
+
+
+class Failure(BaseModel):
+    """Why a request has no answer. fatal: every further request would fail for the same reason."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    reason: str
+    fatal: bool = False
+
+
+class Backend(Protocol):
+    """Answers requests; `model` is what the user asked for, `name` the kind of back end."""
+
+    name: str
+    model: str
+
+    def ask(self, requests: Sequence[Request]) -> Iterator[tuple[str, Answer | Failure]]:
+        """Yield (request id, answer or failure) for every request, in any order."""
+        ...
+
+
+def open_backend(spec: GeneratorSpec, folder: Path) -> Backend:
+    """The back end of a study. folder: where a batch job leaves its files, so that it can be picked up again.
+
+    Raises `StudyError` that names the environment variable or the extra that is missing.
+    """
+    if spec.backend == "vllm":
+        from helpers.vllm_backend import VllmBackend
+
+        return VllmBackend(spec)
+    if spec.backend == "batch":
+        from helpers.batch_backend import BatchBackend
+
+        return BatchBackend(spec, folder / "batch")
+    return OpenAIBackend(spec)
+
+
+def model_name(spec: GeneratorSpec) -> str | None:
+    """The model's name from the study or the environment, or None."""
+    return spec.model or os.environ.get(spec.model_env) or None
+
+
+def make_client(spec: GeneratorSpec) -> Any:
+    """An `openai` client for the server that the environment names."""
+    from helpers.study import StudyError
+
+    try:
+        from openai import OpenAI
+    except ImportError:
+        raise StudyError("asking a language model needs the extra 'llm': pip install -e '.[llm]'") from None
+    address = os.environ.get(spec.base_url_env) or HOSTED
+    key = os.environ.get(spec.key_env)
+    if not urlsplit(address).scheme.startswith("http"):
+        raise StudyError(f"{spec.base_url_env}: '{place(address)}' is no address; e.g. http://localhost:11434/v1")
+    if not key and address == HOSTED:
+        raise StudyError(
+            f"no key: set {spec.key_env}, or set {spec.base_url_env} to a server of your own "
+            "(Ollama: http://localhost:11434/v1, vllm serve: http://localhost:8000/v1)"
+        )
+    # Servers of one's own take any key; the client insists on one.
+    return OpenAI(
+        api_key=key or "none", base_url=address, timeout=spec.timeout, max_retries=spec.retries
+    )
+
+
+def place(address: str) -> str:
+    """A server's address as a message may show it: without user, password and query."""
+    parts = urlsplit(address)
+    host = parts.hostname or ""
+    return f"{parts.scheme}://{host}{f':{parts.port}' if parts.port else ''}{parts.path}"
+
+
+def without_key(text: str, spec: GeneratorSpec) -> str:
+    """The text with the key, and the password of the server's address, replaced."""
+    address = os.environ.get(spec.base_url_env) or ""
+    for secret in (os.environ.get(spec.key_env), urlsplit(address).password if address else None):
+        if secret and len(secret) >= 4:
+            text = text.replace(secret, "[key]")
+    return text
+
+
+def chat_body(spec: GeneratorSpec, model: str, request: Request) -> dict[str, Any]:
+    """The body of one chat completion, as the chat and the batch interface take it."""
+    body: dict[str, Any] = {
+        "model": model,
+        "messages": list(request.messages),
+        "max_tokens": spec.max_tokens,
+        **({} if spec.temperature is None else {"temperature": spec.temperature}),
+        **({} if request.seed is None else {"seed": request.seed}),
+    }
+    if request.answer_schema is not None and spec.structured == "json_schema":
+        shape = {"name": request.schema_name, "schema": request.answer_schema, "strict": True}
+        body["response_format"] = {"type": "json_schema", "json_schema": shape}
+    elif request.answer_schema is not None and spec.structured == "json_object":
+        body["response_format"] = {"type": "json_object"}
+    body |= spec.extra
+    if "max_completion_tokens" in body:  # hosted reasoning models refuse the older name
+        body.pop("max_tokens", None)
+    return body
+
+
+def read_completion(content: Any, spec: GeneratorSpec) -> Answer | Failure:
+    """A chat completion (as a mapping) as an answer; a failure where a server sent something else."""
+    try:
+        choice = content["choices"][0]
+        message = choice["message"]
+        usage = content.get("usage") or {}
+        text = message.get("content") or message.get("refusal") or ""
+        reasoning = message.get("reasoning_content") or message.get("reasoning")
+        return Answer(
+            text=without_key(str(text), spec),
+            finish_reason=choice.get("finish_reason"),
+            model=content.get("model"),
+            fingerprint=content.get("system_fingerprint"),
+            reasoning=without_key(reasoning, spec) if isinstance(reasoning, str) else None,
+            prompt_tokens=usage.get("prompt_tokens"),
+            answer_tokens=usage.get("completion_tokens"),
+        )
+    except (KeyError, IndexError, TypeError, AttributeError, ValueError):
+        shown = without_key(str(content), spec)[:120]
+        return Failure(
+            reason=f"the server's answer is no chat completion ({shown!r}); does {spec.base_url_env} end with /v1?",
+            fatal=True,
+        )
+
+
+class OpenAIBackend:
+    """Chat completions of an OpenAI-compatible server, several at once.
+
+    The client itself tries again after 408, 409, 429 (it waits as long as Retry-After says), 5xx, lost connections and
+    time-outs, `retries` times. After a failure that every request would have, or `patience` failures in a row, nothing
+    more is sent; answers that are under way are still handed over.
+    """
+
+    name = "openai"
+
+    def __init__(self, spec: GeneratorSpec, patience: int = 3) -> None:
+        from helpers.study import StudyError
+
+        self.spec, self.patience = spec, patience
+        model = model_name(spec)
+        if model is None:
+            raise StudyError(f"no model: set {spec.model_env} or prompts.generator.model")
+        self.model = model
+        self.client = make_client(spec)
+
+    def ask(self, requests: Sequence[Request]) -> Iterator[tuple[str, Answer | Failure]]:
+        failed_in_a_row = 0
+        self.stopped: Failure | None = None
+        pool = ThreadPoolExecutor(max_workers=self.spec.concurrency)
+        try:
+            waiting = {pool.submit(self._one, request): request.id for request in requests}
+            for done in as_completed(waiting):
+                found = done.result()
+                failed_in_a_row = failed_in_a_row + 1 if isinstance(found, Failure) else 0
+                if isinstance(found, Failure) and (found.fatal or failed_in_a_row >= self.patience):
+                    found.fatal = True
+                    self.stopped = found
+                yield waiting[done], found
+        finally:  # when the caller stops early, no further request is sent
+            pool.shutdown(wait=True, cancel_futures=True)
+
+    def _one(self, request: Request) -> Answer | Failure:
+        import openai
+
+        if self.stopped is not None:
+            return self.stopped
+        try:
+            raw = self.client.chat.completions.with_raw_response.create(
+                **_named(chat_body(self.spec, self.model, request))
+            )
+            return read_completion(json.loads(raw.text), self.spec)
+        except openai.OpenAIError as error:
+            return explain(error, self.spec, self.model)
+        except ValueError:
+            return Failure(
+                reason=f"the server's answer is not JSON; does {self.spec.base_url_env} end with /v1?", fatal=True
+            )
+
+
+def _named(body: dict[str, Any]) -> dict[str, Any]:
+    """Fields that the client does not know go through its `extra_body`."""
+    known = {"model", "messages", "max_tokens", "max_completion_tokens", "temperature", "seed", "response_format"}
+    extra = {k: v for k, v in body.items() if k not in known}
+    return {k: v for k, v in body.items() if k in known} | ({"extra_body": extra} if extra else {})
+
+
+def explain(error: Exception, spec: GeneratorSpec, model: str) -> Failure:
+    """A client's error as a reason that names the remedy, without any secret."""
+    import openai
+
+    address = place(os.environ.get(spec.base_url_env) or HOSTED)
+    said = without_key(str(error), spec)[:300]
+    if isinstance(error, openai.AuthenticationError):
+        return Failure(reason=f"401: {address} refused the key; check {spec.key_env}", fatal=True)
+    if isinstance(error, openai.PermissionDeniedError):
+        return Failure(reason=f"403: the key in {spec.key_env} may not use '{model}' at {address}", fatal=True)
+    if isinstance(error, openai.NotFoundError):
+        remedy = f"check the model's name ({spec.model_env}) and that {spec.base_url_env} ends with /v1"
+        return Failure(reason=f"404: {address} does not know '{model}'; {remedy}: {said}", fatal=True)
+    if isinstance(error, (openai.BadRequestError, openai.UnprocessableEntityError)):
+        remedy = "a server without JSON schemas needs prompts.generator.structured: json_object or none"
+        return Failure(reason=f"{error.status_code}: the server refused the request ({remedy}): {said}", fatal=True)
+    if isinstance(error, openai.RateLimitError):
+        remedy = "wait or lower prompts.generator.concurrency; finished answers are kept"
+        return Failure(reason=f"429: still limited after {spec.retries} further tries; {remedy}: {said}")
+    if isinstance(error, openai.APITimeoutError):
+        return Failure(
+            reason=f"no answer from {address} within {spec.timeout:g} s; raise prompts.generator.timeout"
+        )
+    if isinstance(error, openai.APIConnectionError):
+        return Failure(reason=f"no connection to {address}; is the server running? ({spec.base_url_env})")
+    if isinstance(error, openai.APIStatusError):
+        return Failure(reason=f"{error.status_code} after {spec.retries} further tries: {said}")
+    return Failure(reason=f"{type(error).__name__}: {said}")

@@ -1,0 +1,305 @@
+"""Prompts written by a language model: what it is told, what is stored, what is still missing.
+
+Study 1 let openai/gpt-oss-120b write 5 prompts per level of context. The instruction text here is this suite's own and
+carries a version; a prompt's provenance names it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+from pydantic import BaseModel, Field
+
+from helpers.answer_store import AnswerStore
+from helpers.backends import Backend, model_name, open_backend, without_key
+from helpers.prompt_context import TaskContext, contexts_of
+from helpers.prompts import prompt_id, write_prompts
+from helpers.prompts_spec import GeneratorSpec, PromptsSpec
+from helpers.structured_answers import Job, Outcome, ask_until_valid, parse
+
+if TYPE_CHECKING:
+    from helpers.study import Study
+
+TEMPLATE_VERSION = "prompts-1"
+SYSTEM = """\
+You write short instructions for text embedding models. Each instruction will stand directly before a text when the \
+text is encoded, so it must read as the beginning of an input, never as a remark about one.
+
+Rules
+1. The context is all you know. Whatever it leaves out (the name or subject of a data set, a language) must not appear.
+2. All instructions mean the same: the task of the context, no other one, nothing added. Only the wording varies.
+3. Mix the styles: a bare label, an imperative, a description of the task, a question, keywords. Vary the length from \
+one word to about twelve.
+4. No placeholders, numbering, quotation marks, line breaks or explanations. No two instructions alike.
+
+Answer with a JSON object {"prompts": [...]} that holds exactly the number of strings asked for, and nothing else."""
+PROVENANCE = [
+    "task", "level", "prompt_id", "text", "source", "generator", "model_answered", "revision", "backend", "template",
+    "parameters", "seed", "attempt", "created_at", "fingerprint", "prompt_tokens", "answer_tokens", "raw_answer",
+    "reasoning", "request",
+]  # fmt: skip
+
+
+class PromptList(BaseModel):
+    """The shape of the model's answer."""
+
+    prompts: list[str] = Field(min_length=1)
+
+
+@dataclass
+class Generated:
+    """Prompts with their provenance, and the places (task, level) that are still short of prompts, with the reason."""
+
+    table: pd.DataFrame
+    missing: pd.DataFrame
+    asked: int = 0
+
+    def require_complete(self) -> None:
+        """Raise `StudyError` naming the places that are short, their number and the last reason."""
+        from helpers.study import StudyError
+
+        if len(self.missing):
+            first = self.missing.iloc[0]
+            raise StudyError(
+                f"{int(self.missing['short'].sum())} prompts are missing, in {len(self.missing)} places; first: "
+                f"{first['task']}, level {first['level']}: {first['reason']}. What is there is kept: run notebook 01 "
+                "again, or raise prompts.generator.attempts"
+            )
+
+
+def messages_for(given: dict[str, str], count: int, present: Sequence[str]) -> tuple[dict[str, str], ...]:
+    """What the model is told: the rules, the context of one level, what exists already, how many are wanted."""
+    lines = [f"{name}: {value}" for name, value in given.items() if value]
+    user = "Context\n" + "\n".join(lines)
+    if present:
+        user += "\n\nThese exist already; write others:\n" + "\n".join(f"- {p}" for p in present)
+    user += f"\n\nWrite exactly {count} instructions."
+    return ({"role": "system", "content": SYSTEM}, {"role": "user", "content": user})
+
+
+def place_key(given: dict[str, str]) -> str:
+    """A place is a context as the model sees it; tasks of one type share the first level, as in study 1."""
+    content = json.dumps({"template": TEMPLATE_VERSION, "system": SYSTEM, "given": given}, sort_keys=True)
+    return hashlib.sha256(content.encode()).hexdigest()[:16]
+
+
+def writer_of(spec: GeneratorSpec) -> dict[str, Any] | None:
+    """What makes two answers comparable: model, revision, sampling. None where no model is named."""
+    model = model_name(spec)
+    if model is None:
+        return None
+    keys = ("revision", "temperature", "max_tokens", "seed", "structured")
+    return {"model": model, **{k: getattr(spec, k) for k in keys}, "extra": spec.extra}
+
+
+def generate(
+    study: Study, folder: Path, backend: Backend | None = None, report: Callable[[str], None] = print
+) -> Generated:
+    """Ask for the prompts that are not in `folder` yet; write them with their provenance to `folder/prompts.json`.
+
+    The levels are asked one after the other, because a level is shown what the earlier ones hold. Every attempt is kept
+    in `folder/answers.jsonl`. Without a model in study and environment, what is there is used if it is complete.
+    """
+    spec = study.prompts
+    assert spec is not None
+    contexts = contexts_of(study)
+    store = AnswerStore(folder / "answers.jsonl")
+    with store.alone():
+        memory = _Memory(store, writer_of(spec.generator))
+        asked = 0
+        try:
+            for level in spec.levels:
+                jobs = list(_jobs(spec, contexts, level, memory))
+                if jobs and backend is None:
+                    backend = open_backend(spec.generator, folder)
+                if jobs and backend is not None:
+                    asked += _ask(backend, jobs, spec, memory, report, level)
+        finally:  # what was answered is usable even if the rest is not
+            found = _generated(spec, contexts, memory, asked)
+            if len(found.table):
+                _write(folder / "prompts.json", found)
+    return found
+
+
+class _Memory:
+    """What the store holds of one writer: accepted prompts per place, the last reason per place."""
+
+    def __init__(self, store: AnswerStore, writer: dict[str, Any] | None) -> None:
+        self.store = store
+        records = store.records()
+        written = [r for r in records if r.get("prompts")]
+        # No model named: the one that wrote last.
+        self.writer = writer if writer is not None else (written[-1]["writer"] if written else None)
+        self.records = [r for r in records if r.get("writer") == self.writer]
+
+    def accepted(self, place: str) -> list[dict[str, Any]]:
+        """One entry per accepted prompt of a place: its text and the record it is from."""
+        return [
+            {"text": text, "record": r}
+            for r in self.records
+            if r["place"] == place and r.get("prompts")
+            for text in r["prompts"]
+        ]
+
+    def texts(self, place: str) -> list[str]:
+        return [entry["text"] for entry in self.accepted(place)]
+
+    def last_reason(self, place: str) -> str:
+        reasons = [r["reason"] for r in self.records if r["place"] == place and r.get("reason")]
+        return reasons[-1] if reasons else "not asked yet"
+
+    def add(self, record: dict[str, Any]) -> None:
+        self.store.add(record)
+        self.records.append(record)
+
+
+def _jobs(spec: PromptsSpec, contexts: dict[str, TaskContext], level: str, memory: _Memory) -> Sequence[Job[PromptList]]:
+    jobs: dict[str, Job[PromptList]] = {}
+    for context in contexts.values():
+        given = context.given(level)
+        place = place_key(given)
+        have = memory.texts(place)
+        short = spec.per_level - len(have)
+        if short <= 0 or place in jobs:
+            continue
+        earlier = spec.levels[: spec.levels.index(level)]  # type: ignore[arg-type]
+        present = [t for lower in earlier for t in memory.texts(place_key(context.given(lower)))] + have
+        jobs[place] = Job(
+            id=place,
+            messages=messages_for(given, short, present),
+            read=lambda text, finish: parse(text, PromptList, finish),
+            schema=answer_schema(short),
+            schema_name="prompts",
+            accept=lambda answer, short=short, present=tuple(present): problem(answer.prompts, short, present),  # type: ignore[misc]
+        )
+    return list(jobs.values())
+
+
+def answer_schema(count: int) -> dict[str, Any]:
+    """The JSON schema of an answer with exactly `count` prompts."""
+    prompts = {"type": "array", "items": {"type": "string"}, "minItems": count, "maxItems": count}
+    return {
+        "type": "object", "properties": {"prompts": prompts}, "required": ["prompts"], "additionalProperties": False,
+    }  # fmt: skip
+
+
+def problem(prompts: Sequence[str], count: int, present: Sequence[str]) -> str | None:
+    """Why a list of prompts cannot be used as an answer, or None. Milder faults are marked by the checks later."""
+    if len(prompts) != count:
+        return f"it holds {len(prompts)} instructions instead of {count}"
+    for number, text in enumerate(prompts, 1):
+        if not text.strip():
+            return f"instruction {number} is empty"
+        if text in prompts[: number - 1]:
+            return f"instruction {number} repeats another one: '{text}'"
+        if text in present:
+            return f"instruction {number} exists already: '{text}'"
+    return None
+
+
+def _ask(
+    backend: Backend, jobs: Sequence[Job[PromptList]], spec: PromptsSpec, memory: _Memory,
+    report: Callable[[str], None], level: str,
+) -> int:  # fmt: skip
+    asked = done = 0
+    by_id = {job.id: job for job in jobs}
+    memory.writer = memory.writer or writer_of(spec.generator)
+    for outcome in ask_until_valid(backend, jobs, spec.generator.attempts, spec.generator.seed):
+        asked += 1
+        memory.add(_record(outcome, by_id[outcome.job_id], backend, spec, memory.writer, level))
+        done += outcome.reason is None
+        end = "accepted" if outcome.reason is None else f"not usable: {without_key(outcome.reason, spec.generator)}"
+        report(f"[{done}/{len(jobs)}] level {level}, place {outcome.job_id}, attempt {outcome.attempt}: {end}")
+    return asked
+
+
+def _record(
+    outcome: Outcome, job: Job[PromptList], backend: Backend, spec: PromptsSpec, writer: dict[str, Any] | None, level: str
+) -> dict[str, Any]:
+    answer = outcome.answer
+    return {
+        "place": outcome.job_id,
+        "level": level,
+        "writer": writer,
+        "backend": backend.name,
+        "template": TEMPLATE_VERSION,
+        "prompts": outcome.value.prompts if outcome.value is not None else None,
+        "reason": None if outcome.reason is None else without_key(outcome.reason, spec.generator),
+        "attempt": outcome.attempt,
+        "seed": outcome.seed,
+        "created_at": outcome.at,
+        "request": list(job.messages),
+        "answer": None if answer is None else answer.model_dump(),
+    }
+
+
+def _generated(spec: PromptsSpec, contexts: dict[str, TaskContext], memory: _Memory, asked: int) -> Generated:
+    rows, missing = [], []
+    for task, context in contexts.items():
+        for level in spec.levels:
+            place = place_key(context.given(level))
+            entries = memory.accepted(place)[: spec.per_level]
+            rows += [_provenance(task, level, e["text"], e["record"]) for e in entries]
+            if len(entries) < spec.per_level:
+                short = spec.per_level - len(entries)
+                missing.append({"task": task, "level": level, "short": short, "reason": memory.last_reason(place)})
+    return Generated(
+        pd.DataFrame(rows, columns=PROVENANCE),
+        pd.DataFrame(missing, columns=["task", "level", "short", "reason"]),
+        asked,
+    )
+
+
+def _provenance(task: str, level: str, text: str, record: dict[str, Any]) -> dict[str, Any]:
+    writer, answer = record["writer"], record["answer"] or {}
+    parameters = {k: v for k, v in writer.items() if k not in ("model", "revision")}
+    return {
+        "task": task, "level": level, "prompt_id": prompt_id(text), "text": text, "source": "llm",
+        "generator": writer["model"], "model_answered": answer.get("model"), "revision": writer["revision"],
+        "backend": record["backend"], "template": record["template"],
+        "parameters": json.dumps(parameters, sort_keys=True), "seed": record["seed"], "attempt": record["attempt"],
+        "created_at": record["created_at"], "fingerprint": answer.get("fingerprint"),
+        "prompt_tokens": answer.get("prompt_tokens"), "answer_tokens": answer.get("answer_tokens"),
+        "raw_answer": answer.get("text"), "reasoning": answer.get("reasoning"),
+        "request": json.dumps(record["request"], ensure_ascii=False),
+    }  # fmt: skip
+
+
+def _write(path: Path, found: Generated) -> None:
+    """The readable file: prompts with their provenance, without the long texts that the Parquet table also has."""
+    short = found.table.drop(columns=["reasoning", "request"])
+    records = short.astype(object).where(short.notna(), None).to_dict("records")
+    about = {"template": TEMPLATE_VERSION, "instructions": SYSTEM, "missing": found.missing.to_dict("records")}
+    write_prompts(path, records, about)
+
+
+def file_provenance(table: pd.DataFrame, files: str) -> pd.DataFrame:
+    """The provenance table of ready prompts: whom the file ascribes them to, and which file it was."""
+    rows = table.reindex(columns=PROVENANCE).astype(object)
+    rows["backend"] = "file"
+    rows["parameters"] = json.dumps({"files": files})
+    return rows.where(rows.notna(), None)
+
+
+def findings(table: pd.DataFrame, missing: pd.DataFrame | None = None) -> list[str]:
+    """What was generated, in sentences."""
+    if table.empty:
+        return ["No prompts were generated."]
+    sentences = []
+    for generator, part in table.groupby("generator", dropna=False):
+        if not isinstance(generator, str):
+            continue
+        distinct, places = part["text"].nunique(), part.groupby(["task", "level"]).ngroups
+        tries = pd.to_numeric(part["attempt"], errors="coerce")
+        again = int((tries > 1).sum())
+        sentence = f"{generator} wrote {distinct} distinct prompts for {places} combinations of task and level"
+        sentences.append(sentence + (f"; {again} of {len(part)} needed more than one attempt." if again else "."))
+    if missing is not None and len(missing):
+        sentences.append(f"{int(missing['short'].sum())} prompts are still missing, in {len(missing)} combinations.")
+    return sentences
