@@ -1,0 +1,176 @@
+"""Leaderboards from one score per model and task: Borda as mteb counts it, means, and boards that resist one prompt.
+
+A `matrix` is a frame of scores, one row per model, one column per task; NaN is a hole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+BOARDS = ("default", "mean", "median", "worst", "best", "lower quartile", "mean - sd")
+
+
+def borda_points(matrix: pd.DataFrame, holes: str = "mteb") -> pd.DataFrame:
+    """Points of every model on every task: how many models it beats, ties count half (shape of `matrix`).
+
+    holes "mteb": as mteb's leaderboard, n_models - average rank; who lacks a task gets 0 points on it and counts as
+    beaten by everybody who has it. holes "present": only models that have the task are compared; a hole is NaN.
+    """
+    if holes not in ("mteb", "present"):
+        raise ValueError(f"holes must be 'mteb' or 'present', not '{holes}'")
+    rank = matrix.rank(axis=0, method="average", ascending=False)
+    if holes == "mteb":
+        return (len(matrix) - rank).fillna(0.0)
+    return matrix.notna().sum(axis=0) - rank
+
+
+def borda(matrix: pd.DataFrame, holes: str = "mteb") -> pd.DataFrame:
+    """The Borda board, best first: model, rank, points, tasks, holes.
+
+    Equal points share the best of their ranks (mteb: method "min"). With holes "present" the points are the mean over
+    the tasks that a model has, so that an absent task neither helps nor costs.
+    """
+    points = borda_points(matrix, holes)
+    total = points.sum(axis=1) if holes == "mteb" else points.mean(axis=1)
+    return _board(matrix, total, "points")
+
+
+def mean_board(matrix: pd.DataFrame, task_types: Mapping[str, str] | None = None) -> pd.DataFrame:
+    """Board by mean score; with `task_types` by the mean of task-type means. Only tasks that every model has count.
+
+    A model without any score is ranked last; the tasks left out are in the column `holes`.
+    """
+    complete = matrix.loc[:, matrix.notna().all(axis=0)]
+    used = complete if complete.shape[1] else matrix
+    if task_types is not None:
+        used = used.T.groupby([task_types.get(t) or "unknown" for t in used.columns]).mean().T
+    return _board(matrix, used.mean(axis=1), "score")
+
+
+def board_matrix(cells: pd.DataFrame, value: str, with_default: bool = False) -> pd.DataFrame:
+    """The score that each model is judged by on each task, as a model x task frame.
+
+    cells: a `task_scores` table. value: one of `BOARDS`; all but "default" are taken over the written prompts, and
+    over the default too where `with_default` is set (best and worst of the published figures do that).
+    """
+    kinds = ["default"] if value == "default" else ["prompt", "default"] if with_default else ["prompt"]
+    grouped = cells[cells["kind"].isin(kinds)].groupby(["model", "task"])["score"]
+    if value in ("default", "mean"):
+        series = grouped.mean()
+    elif value in ("median", "worst", "best"):
+        series = getattr(grouped, {"median": "median", "worst": "min", "best": "max"}[value])()
+    elif value == "lower quartile":
+        series = grouped.quantile(0.25)
+    elif value == "mean - sd":
+        series = grouped.mean() - grouped.std(ddof=0)
+    else:
+        raise ValueError(f"unknown board '{value}'; known: {', '.join(BOARDS)}")
+    models, tasks = sorted(cells["model"].unique()), sorted(cells["task"].unique())
+    frame = series.unstack("task") if len(series) else pd.DataFrame(dtype=float)
+    return frame.reindex(index=pd.Index(models, name="model"), columns=pd.Index(tasks, name="task"))
+
+
+def scenarios(cells: pd.DataFrame, with_default: bool = True, holes: str = "mteb") -> pd.DataFrame:
+    """The three leaderboards of the published study for every target model (study 1, RQ2).
+
+    Rows: target; columns `default` (all models with their default), `best_vs_default` (the target with its best
+    prompt on each task, others default) and `best_vs_worst` (others with their worst). with_default: whether the
+    default is a candidate for best and worst. NaN where the target has no score.
+    """
+    default = board_matrix(cells, "default")
+    best = board_matrix(cells, "best", with_default)
+    worst = board_matrix(cells, "worst", with_default)
+    plain = borda(default, holes).set_index("model")["rank"]
+    rows = []
+    for model in default.index:
+        mixed, extreme = default.copy(), worst.copy()
+        mixed.loc[model] = extreme.loc[model] = best.loc[model]
+        rows.append({
+            "model": model, "default": plain[model],
+            "best_vs_default": borda(mixed, holes).set_index("model")["rank"][model],
+            "best_vs_worst": borda(extreme, holes).set_index("model")["rank"][model],
+        })  # fmt: skip
+    return pd.DataFrame(rows).sort_values(["default", "model"], ignore_index=True)
+
+
+def boards(cells: pd.DataFrame, values: Iterable[str] = BOARDS, holes: str = "mteb") -> pd.DataFrame:
+    """Long table of Borda boards by default, mean, median, worst, ... prompt: board, model, rank, points, tasks, holes.
+
+    Two boards by mean score of the defaults are added: "default, mean score" and "default, mean of task types".
+    """
+    types = {
+        str(k): str(v)
+        for k, v in cells.dropna(subset=["task_type"]).groupby("task")["task_type"].first().items()
+    }
+    parts = [borda(board_matrix(cells, v), holes).assign(board=v) for v in values]
+    default = board_matrix(cells, "default")
+    parts.append(mean_board(default).assign(board="default, mean score"))
+    parts.append(mean_board(default, types).assign(board="default, mean of task types"))
+    return pd.concat(parts, ignore_index=True)[
+        ["board", "model", "rank", "points", "score", "tasks", "holes"]
+    ]
+
+
+def board_agreement(table: pd.DataFrame, reference: str = "default") -> pd.DataFrame:
+    """Kendall's tau-b of each board's ranks with those of the reference board, and the number of models that move."""
+    wide = table.pivot_table(index="model", columns="board", values="rank", observed=True)
+    rows = []
+    for board in wide.columns:
+        both = (
+            wide[[reference, board]].dropna()
+            if board != reference
+            else wide[[board]].dropna().assign(_r=wide[board])
+        )
+        a, b = both.iloc[:, 0], both.iloc[:, 1]
+        tau = stats.kendalltau(a, b).statistic if len(both) > 1 else np.nan
+        rows.append({"board": board, "kendall_tau": tau, "models": len(both), "moved": int((a != b).sum())})
+    return pd.DataFrame(rows)
+
+
+def _board(matrix: pd.DataFrame, total: pd.Series, name: str) -> pd.DataFrame:
+    has = matrix.notna().sum(axis=1)
+    total = total.where(has > 0)
+    # Sums of halves are exact; means are not, so ranks compare them after rounding to 12 digits.
+    rank = total.round(12).rank(method="min", ascending=False)
+    table = pd.DataFrame({"model": matrix.index, "rank": rank.to_numpy(), name: total.to_numpy(),
+                          "tasks": has.to_numpy(), "holes": (matrix.shape[1] - has).to_numpy()})  # fmt: skip
+    for other in {"points", "score"} - {name}:
+        table[other] = np.nan
+    return table.sort_values(["rank", "model"], ignore_index=True)
+
+
+def findings(scenario_table: pd.DataFrame, holes: int = 0) -> list[dict[str, str]]:
+    """What the scenarios say, with computed numbers; empty input gives an empty list."""
+    table = scenario_table.dropna(subset=["default"])
+    if len(table) < 2:
+        return [{"text": "A leaderboard needs at least two models with a default score; there are "
+                 f"{len(table)}."}] if len(scenario_table) else []  # fmt: skip
+    first = table[table["default"] == table["default"].min()]["model"]
+    moved = table[table["best_vs_default"] < table["default"]]
+    top = table[table["best_vs_worst"] == 1]
+    text = (
+        f"By default {' and '.join(first)} lead{'s' if len(first) == 1 else ''}. "
+        + (f"{len(moved)} of {len(table)} models rise" if len(moved) else "No model rises")
+        + " when only their own prompts are the best ones; "
+        + (f"all {len(table)}" if len(top) == len(table) else f"{len(top)} of {len(table)}")
+        + " reach rank 1 when the others get their worst prompts"
+    )
+    rest = table[table["best_vs_worst"] > 1]
+    if len(rest):
+        text += (
+            " (not: "
+            + ", ".join(f"{m} {int(r)}" for m, r in zip(rest["model"], rest["best_vs_worst"], strict=True))
+            + ")"
+        )
+    out = [{"text": text + ".", "figure": "fig-scenarios"}]
+    if holes:
+        out.append(
+            {
+                "text": f"{holes} (model, task) cells have no default score; Borda as mteb counts it gives them 0 points."
+            }
+        )
+    return out

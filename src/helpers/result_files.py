@@ -1,0 +1,96 @@
+"""Files of a result cache, read where they lie: a folder, a git clone, or an archive that is never unpacked."""
+
+from __future__ import annotations
+
+import hashlib
+import tarfile
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+
+from helpers.study import StudyError
+
+MAX_BYTES = 64 * 2**20  # a result of one task is some kilobytes; more is a foreign file
+
+
+def json_files(source: Path) -> Iterator[tuple[PurePosixPath, bytes | str]]:
+    """Every `*.json` below a folder or inside a tar archive as (path, content), in the order of the paths.
+
+    The content is a string, the reason, where a file cannot be read: a link, larger than `MAX_BYTES`, or cut off.
+    Raises `StudyError` where the source is absent or neither a folder nor a readable archive.
+    """
+    if source.is_dir():
+        yield from _folder_files(source)
+    elif source.is_file():
+        yield from _archive_files(source)
+    else:
+        raise StudyError(f"there is no folder or archive '{source.name}' with results; give one with --from")
+
+
+def content_digest(source: Path) -> str:
+    """SHA-256 over the names and contents of the result and prompt files, however they are packed.
+
+    The hexadecimal digest of the lines `<sha256 of content>  <path>` sorted by path, paths beginning with `results/`
+    or `prompts/`: the same for a clone, a folder and an archive of one commit, whatever packed it.
+    """
+    lines = []
+    for path, content in json_files(source):
+        inner = inner_path(path)
+        if inner is not None:
+            data = content if isinstance(content, bytes) else content.encode()
+            lines.append(f"{hashlib.sha256(data).hexdigest()}  {inner}\n")
+    return hashlib.sha256("".join(sorted(lines, key=lambda line: line[66:])).encode()).hexdigest()
+
+
+def inner_path(path: PurePosixPath) -> PurePosixPath | None:
+    """The part of a path from `results/` or `prompts/` on; a path without either is None.
+
+    A model's folder (`<org>__<model>`) directly at the top counts as lying in `results/`.
+    """
+    parts = path.parts
+    for k, part in enumerate(parts):
+        if "__" in part and (k == 0 or parts[k - 1] == "results") and len(parts) - k >= 3:
+            return PurePosixPath("results", *parts[k:])
+    if len(parts) >= 2 and parts[-2] == "prompts":
+        return PurePosixPath("prompts", parts[-1])
+    return None
+
+
+def _folder_files(folder: Path) -> Iterator[tuple[PurePosixPath, bytes | str]]:
+    # A folder below `results/` keeps its meaning: the path shown begins at the given folder's own name.
+    for path in sorted(folder.rglob("*.json")):
+        relative = PurePosixPath(path.relative_to(folder).as_posix())
+        if ".git" in relative.parts:
+            continue
+        if path.is_symlink():
+            yield relative, "is a link; links are not followed"
+        elif not path.is_file():
+            continue
+        elif path.stat().st_size > MAX_BYTES:
+            yield relative, f"has more than {MAX_BYTES // 2**20} MiB"
+        else:
+            try:
+                yield relative, path.read_bytes()
+            except OSError as error:
+                yield relative, f"cannot be read: {error.strerror}"
+
+
+def _archive_files(archive: Path) -> Iterator[tuple[PurePosixPath, bytes | str]]:
+    try:
+        with tarfile.open(archive, "r|*") as tar:  # one pass; a member is read when its turn comes
+            found = {}
+            for member in tar:
+                path = PurePosixPath(member.name.lstrip("./"))
+                if path.suffix != ".json" or member.isdir():
+                    continue
+                if not member.isfile():
+                    found[path] = "is a link; links are not followed"
+                elif member.size > MAX_BYTES:
+                    found[path] = f"has more than {MAX_BYTES // 2**20} MiB"
+                else:
+                    handle = tar.extractfile(member)
+                    found[path] = handle.read() if handle else "cannot be read"  # type: ignore[assignment]
+    except (tarfile.TarError, EOFError, OSError) as error:
+        raise StudyError(
+            f"{archive.name} is not a whole tar archive ({type(error).__name__}: {error}); download it again"
+        ) from error
+    yield from sorted(found.items())  # type: ignore[misc]
