@@ -82,7 +82,7 @@ def test_negatives_keep_to_the_language():
 
 def test_too_few_candidates_are_named():
     with pytest.raises(
-        TrainingDataError, match="'e0' has 2 candidates for its 8 negatives.*lower n_negatives"
+        TrainingDataError, match=r"'e0' has 2 candidates for its 8 negatives.*lower n_negatives"
     ):
         rows_of(examples(3), n=8)
 

@@ -6,15 +6,27 @@ laptop trains in a minute), the keys that the study sets itself, and each of its
 
 from __future__ import annotations
 
+import difflib
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 TEMPLATE = "Instruct: {instruction}\nQuery: "
-RETRIEVAL_INSTRUCTION = "Given a question, retrieve Wikipedia passages that answer the question."
-STS_INSTRUCTION = (
+LANGUAGE = "{lang}"
+EQUIVALENT_QUESTION = (
     "Given a question, retrieve questions that are semantically equivalent to the given question."
 )
+# (retrieval, STS) by data. Those of SQuAD and Tatoeba are study 2's code, that of ARCChallenge is mteb's default.
+INSTRUCTIONS = {
+    "squad": (
+        "Given a question, retrieve Wikipedia passages that answer the question.",
+        EQUIVALENT_QUESTION,
+    ),
+    "tatoeba": ("Retrieve a {lang} translation.", "Retrieve texts that are semantically equivalent."),
+    "arc-challenge": ("Retrieve the answer to the question.", EQUIVALENT_QUESTION),
+}
+# The tasks behind the short names; any other is named as `task:<name>`.
+TASKS = {"demo": "DemoRetrieval", "squad": "SQuAD", "tatoeba": "Tatoeba", "arc-challenge": "ARCChallenge"}
 
 # "paper" is the default of every key below; see PAPERS.md of the source documents for what is known of that run.
 CONFIGURATIONS: dict[str, dict[str, Any]] = {
@@ -115,15 +127,16 @@ class FinetuningSpec(TrainingSettings):
     model: str = Field(description="label of the base model in the study")
     data: str = Field(
         "demo",
-        description="training examples: demo, squad, tatoeba, arc-challenge, or jsonl:<file> relative to the project",
+        description="demo, squad, tatoeba, arc-challenge, task:<retrieval or bitext task>, or jsonl:<file>",
     )
-    task: str | None = Field(
-        None, description="name in tables and on the model card; null: the name of the data"
+    subsets: list[str] | None = Field(None, description="of the task, pooled; null: all of them")
+    paraphrases: str | None = Field(
+        None, description="Parquet or JSON Lines file with id or question, and paraphrase"
     )
-    languages: list[str] | None = Field(
-        None, description="Tatoeba subsets; null: those of study 2 that are there"
+    pool: Literal["all", "test"] | None = Field(
+        None,
+        description="targets searched: all of the data or of the test part; null: test for squad and jsonl",
     )
-    paraphrases: str | None = Field(None, description="parquet or JSONL with id or question, and paraphrase")
     configuration: Literal["paper", "cpu"] = "paper"
     presets: list[str] = ["distractor", "ablation"]
     variants: dict[str, dict[str, Any]] = Field(
@@ -131,20 +144,24 @@ class FinetuningSpec(TrainingSettings):
     )
     seeds: list[int] = [42]
     template: str = TEMPLATE
-    retrieval_instruction: str = RETRIEVAL_INSTRUCTION
-    sts_instruction: str = STS_INSTRUCTION
+    retrieval_instruction: str | None = Field(None, description="null: that of study 2 for the data")
+    sts_instruction: str | None = Field(None, description="null: that of study 2 for the data")
     dev_fraction: float = Field(0.15, ge=0, lt=1, description="of the training part's targets")
     test_fraction: float = Field(
-        0.3, gt=0, lt=1, description="of all targets, where the data has no split of its own"
+        0.3, gt=0, lt=1, description="of all targets, where the data has no test part of its own"
     )
-    max_examples: int | None = Field(None, ge=2)
+    max_examples: int | None = Field(None, ge=2, description="drawn with the seed; null: all")
     near_duplicate: float = Field(
-        0.9, gt=0, le=1, description="TF-IDF cosine to a test text that removes an example"
-    )
-    side_effects: list[str] = Field(
-        default=[], description="labels of sweep tasks; empty: every task of the sweep"
+        0.9, gt=0, le=1, description="TF-IDF cosine to a held-out text that removes a training example"
     )
     n_boot: int = Field(2000, ge=0, description="bootstrap draws over queries for every interval")
+    instruction_queries: int = Field(
+        0, ge=0, description="test queries per instruction of the bank, before and after; 0: not measured"
+    )
+    side_effects: list[str] = Field(
+        default=[], description="tasks of the study that are scored before and after; empty: none"
+    )
+    sensitivity: bool = Field(False, description="send the tuned models through the sweep of all prompts too")
 
     @field_validator("template")
     @classmethod
@@ -156,10 +173,8 @@ class FinetuningSpec(TrainingSettings):
     @field_validator("data")
     @classmethod
     def _data_is_known(cls, data: str) -> str:
-        if data not in ("demo", "squad", "tatoeba", "arc-challenge") and not data.startswith("jsonl:"):
-            raise ValueError(
-                f"unknown data '{data}'; use demo, squad, tatoeba, arc-challenge or jsonl:<file>"
-            )
+        if data not in TASKS and data.partition(":")[0] not in ("task", "jsonl"):
+            raise ValueError(f"unknown data '{data}'; use {', '.join(TASKS)}, task:<name> or jsonl:<file>")
         return data
 
     @model_validator(mode="after")
@@ -168,26 +183,37 @@ class FinetuningSpec(TrainingSettings):
         for name in self.presets:
             for part in name.split("+"):
                 if part not in known:
-                    raise ValueError(f"unknown preset '{part}'; known are {', '.join(sorted(known))}")
+                    close = difflib.get_close_matches(part, known, n=1)
+                    hint = f"did you mean {close[0]}?" if close else f"known are {', '.join(sorted(known))}"
+                    raise ValueError(f"unknown preset '{part}'; {hint}")
             self.settings(name)
         if len(set(self.presets)) < len(self.presets) or len(set(self.seeds)) < len(self.seeds):
-            raise ValueError("presets and seeds must be named once each")
+            raise ValueError("name every preset and every seed once")
         return self
+
+    @property
+    def searches_all(self) -> bool:
+        """Whether the pool of the evaluation holds all targets of the data."""
+        return self.pool == "all" if self.pool else not self.data.startswith(("squad", "jsonl:"))
 
     def settings(self, preset: str) -> TrainingSettings:
         """Settings of one preset; `a+b` applies both, in this order."""
-        keys = set(TrainingSettings.model_fields)
-        own = {key: value for key, value in self.model_dump(include=self.model_fields_set & keys).items()}
+        own = self.model_dump(include=self.model_fields_set & set(TrainingSettings.model_fields))
         values = {**CONFIGURATIONS[self.configuration], **own}
         for part in preset.split("+"):
             values.update({**PRESETS, **self.variants}[part])
         return TrainingSettings(**values)
 
-    def prefix(self, kind: Literal["retrieval", "sts"], language: str = "") -> str:
+    def instruction(self, kind: str) -> str:
+        """The instruction of retrieval rows ("retrieval") or of STS rows ("sts"), `{lang}` still in it."""
+        given = self.retrieval_instruction if kind == "retrieval" else self.sts_instruction
+        return (
+            given if given is not None else INSTRUCTIONS.get(self.data, INSTRUCTIONS["squad"])[kind == "sts"]
+        )
+
+    def prefix(self, kind: str, language: str = "") -> str:
         """The text put before a query of this kind, in training and in evaluation alike.
 
-        `{language}` in an instruction becomes the English name of the target's language ("Retrieve a {language}
-        translation.").
+        `{lang}` in an instruction becomes the English name of the target's language.
         """
-        instruction = self.retrieval_instruction if kind == "retrieval" else self.sts_instruction
-        return self.template.replace("{instruction}", instruction.replace("{language}", language))
+        return self.template.replace("{instruction}", self.instruction(kind).replace(LANGUAGE, language))

@@ -176,8 +176,8 @@ def training_rows(
 
     `prefix(kind, language)` is the text before the query. Negatives are drawn without replacement from the examples
     given, same language, other group, distinct texts: other targets for the retrieval row, other queries for the STS
-    row. With the given probability (one draw per example, for both rows) the first negative is the query-side one. The draws do not
-    depend on the probability, so two trainings that differ in it alone see the same random negatives.
+    row. With the given probability (one draw per example, for both rows) the first negative is the query-side one. The
+    draws do not depend on the probability, so two trainings that differ in it alone see the same random negatives.
     """
     rng = np.random.default_rng(seed)
     rows = []
