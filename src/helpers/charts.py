@@ -7,12 +7,8 @@ behind each chart, because JupyterLab 4.6 draws only Vega-Lite 5 by itself. The 
 from __future__ import annotations
 
 import base64
-import functools
-import gzip
 import json
-import os
 import re
-from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -20,9 +16,10 @@ import altair as _alt
 import vl_convert
 
 from helpers.html_table import NO_MATH, Html, escaped, findings, show_controls, table, visible_whitespace
+from helpers.kit import chart_kit
 
 __all__ = [
-    "GRID", "INK", "MUTED", "PALETTE", "findings", "show", "table", "theme", "vega_bundle", "visible_whitespace",
+    "GRID", "INK", "MUTED", "PALETTE", "findings", "show", "table", "theme", "visible_whitespace",
 ]  # fmt: skip
 
 # Ink, secondary ink and lines of the light page; `site/helpers.js` exchanges each for its partner on a dark page.
@@ -98,7 +95,7 @@ def show(chart: Any, name: str, alt: str, title: str) -> Html:
         f'<script type="application/json" class="hp-spec">{_script_json(spec)}</script>'
         f"</figure>"
     )
-    return Html(figure, f"{title}\n[{alt}]", extras=notebook_kit())
+    return Html(figure, f"{title}\n[{alt}]", extras=chart_kit())
 
 
 def picture(spec: dict[str, Any]) -> str:
@@ -109,39 +106,6 @@ def picture(spec: dict[str, Any]) -> str:
         return "data:image/svg+xml," + quote(svg, safe=" /:;=,.()-_!*'+?@[]|~")  # every other sign is escaped
     png = vl_convert.vegalite_to_png({**fixed, "background": PAPER}, scale=1.5)
     return "data:image/png;base64," + base64.b64encode(png).decode()
-
-
-@functools.cache
-def vega_bundle() -> str:
-    """Vega, Vega-Lite and vega-embed as one script that works beside an AMD loader (require.js)."""
-    # Local names hide `window.define` and friends, so that no part registers as an anonymous module.
-    names = "window.vega=vega;window.vegaLite=vegaLite;window.vegaEmbed=vegaEmbed;"
-    return "(function(define,module,exports){\n" + vl_convert.javascript_bundle(names) + "\n})();"
-
-
-def site_file(name: str) -> str:
-    """A text file of the suite's `site/` folder."""
-    roots = [Path(os.environ["HELPERS_ROOT"])] if os.environ.get("HELPERS_ROOT") else []
-    for root in [*roots, Path(__file__).resolve().parents[2]]:
-        if (root / "site" / name).is_file():
-            return (root / "site" / name).read_text(encoding="utf-8")
-    raise FileNotFoundError(
-        f"site/{name} is missing; install the package from its checkout: pip install -e ."
-    )
-
-
-@functools.cache
-def notebook_kit() -> str:
-    """The style and script that draw a chart in a notebook without the report around it (about 0.4 MB)."""
-    packed = base64.b64encode(gzip.compress(vega_bundle().encode(), 9, mtime=0)).decode()
-    return (
-        f'<style class="hp-kit">{site_file("charts.css")}</style>'
-        f'<script class="hp-kit">window.helpersVegaPacked=window.helpersVegaPacked||"{packed}";'
-        f"if(window.helpersKit){{window.helpersKit.scan()}}else{{{site_file('helpers.js')}}}</script>"
-    )
-
-
-KIT = re.compile(r'<(style|script) class="hp-kit">.*?</\1>', re.DOTALL)
 
 
 def _cleaned(value: Any) -> Any:

@@ -11,6 +11,8 @@ from typing import Any
 
 import pandas as pd
 
+from helpers.kit import table_kit
+
 # Marks that reorder or hide text (Unicode bidi controls, zero-width and other format characters) and C0/C1 controls.
 _INVISIBLE = re.compile(
     "[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]"
@@ -22,10 +24,11 @@ LONG = 300  # characters of a cell beyond which the site folds it
 
 
 class Html:
-    """A display object: one piece of HTML, and plain text where HTML is not shown."""
+    """A display object: one piece of HTML with its style and script, and plain text where HTML is not shown."""
 
-    def __init__(self, markup: str, text: str, extras: str = "") -> None:
-        self.markup, self.text, self.extras = markup, text, extras
+    def __init__(self, markup: str, text: str, extras: str | None = None) -> None:
+        self.markup, self.text = markup, text
+        self.extras = table_kit() if extras is None else extras
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         return {"text/html": self.markup + self.extras, "text/plain": self.text}

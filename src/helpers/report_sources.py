@@ -12,8 +12,8 @@ from typing import Any
 import nbformat
 import yaml
 
-from helpers.charts import KIT, vega_bundle
 from helpers.html_table import escaped, folded
+from helpers.kit import KIT, vega_bundle
 from helpers.provenance import provenance
 from helpers.site_pages import machine_paths
 from helpers.study_runs import STEP_NAMES, StudyRun, page_title
@@ -153,7 +153,7 @@ def banner(run: StudyRun) -> str:
         rows.append(f"<li>Step {escaped(step)}, {escaped(STEP_NAMES.get(step, ''))}, {state}{reason}</li>")
     return (
         '<div class="hp-banner" role="note"><p><strong>This run is incomplete.</strong></p>'
-        f"<ul>{''.join(rows)}</ul><p>Complete it with <code>make report STUDY={escaped(run.name)}</code>. "
+        f"<ul>{''.join(rows)}</ul><p>Complete it with <code>{escaped(run.command)}</code>. "
         "Finished results are reused.</p></div>"
     )
 

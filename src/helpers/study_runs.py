@@ -27,6 +27,7 @@ class StudyRun:
     folder: Path
     notebooks: dict[str, Path]
     steps: dict[str, dict[str, str]]
+    command: str
     findings: list[dict[str, str]] = field(default_factory=list)
 
     @property
@@ -55,8 +56,13 @@ def read_run(folder: Path) -> StudyRun:
         for entry in _json(folder / "findings" / f"{step}.json", []):
             entry = {"text": entry} if isinstance(entry, str) else entry
             findings.append({**entry, "step": step})
+    command = (
+        status.get("command") if isinstance(status, dict) else ""
+    ) or f"make report STUDY={folder.name}"
     title, description = _study_words(folder.name)
-    return StudyRun(folder.name, title, description, folder, notebooks, dict(sorted(steps.items())), findings)
+    return StudyRun(
+        folder.name, title, description, folder, notebooks, dict(sorted(steps.items())), command, findings
+    )
 
 
 def page_title(path: Path, step: str) -> str:
