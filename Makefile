@@ -51,7 +51,7 @@ clean: ## remove the site and the caches of tools; keeps the environment and eve
 $(STAMP): pyproject.toml constraints.txt
 	@if ! "$(BIN)/python" -c '' 2>/dev/null; then \
 		found=''; \
-		for candidate in $(or $(PYTHON),python3.12 python3.11 python3.13 python3 python); do \
+		for candidate in $(or $(PYTHON),python3 python3.12 python3.13 python3.11 python); do \
 			if "$$candidate" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' 2>/dev/null; \
 			then found="$$candidate"; break; fi; \
 		done; \
@@ -61,12 +61,13 @@ $(STAMP): pyproject.toml constraints.txt
 		"$$found" -m venv --clear "$(VENV)"; \
 	fi
 	@echo '== installing the pinned packages (minutes the first time; everything is in $(VENV)/install.log)'
-	@"$(BIN)/python" -m pip install -c constraints.txt -e '.[dev,llm]' 2>&1 | tee "$(VENV)/install.log" | awk ' \
-		/^Collecting/ { if (++n % 25 == 0) { print "   " n " packages found"; fflush() } } \
-		/^ *Downloading .*\([0-9.]+ [MG]B\)/ { size = $$0; sub(/.*\(/, "", size); sub(/\).*/, "", size); \
-			if (size ~ /GB/ || size + 0 >= 50) { print "   downloading " $$2 " (" size ")"; fflush() } } \
-		/^Installing collected/ { print "   installing " NF - 3 " packages"; fflush() } \
-		/^Successfully installed/ { print "   done" } \
-		/^ERROR/ { print; fflush() }' \
+	@"$(BIN)/python" -m pip install -c constraints.txt -e '.[dev,llm]' 2>&1 | tee "$(VENV)/install.log" | { found=0; \
+		while IFS= read -r line; do case "$$line" in \
+			Collecting*) found=$$((found + 1)); [ $$((found % 25)) != 0 ] || echo "   $$found packages found" ;; \
+			*Downloading*\([0-9][0-9]*MB\)*|*Downloading*GB\)*) echo "  $$line" ;; \
+			Installing*collected*) echo "   installing $$(set -- $$line; echo $$(($$# - 3))) packages" ;; \
+			Successfully*installed*) echo '   done' ;; \
+			ERROR*) echo "$$line" ;; \
+		esac; done; } \
 		|| { tail -n 15 "$(VENV)/install.log" >&2; echo 'The installation failed; nothing else was run.' >&2; exit 1; }
 	@touch "$(STAMP)"
