@@ -17,7 +17,11 @@ STOCK_BATCH = 32
 DOCUMENT_BLOCK = 50_000
 QUERY_BLOCK = 256
 ROWS_AHEAD = 200_000
-PROBE_TEXTS = ("A cat sleeps on the warm stove.", "How long does bread rise?", "Trains to the coast leave hourly.")
+PROBE_TEXTS = (
+    "A cat sleeps on the warm stove.",
+    "How long does bread rise?",
+    "Trains to the coast leave hourly.",
+)
 
 
 class SweepEncoder:
@@ -25,7 +29,8 @@ class SweepEncoder:
 
     `prefixes` must be set before each evaluation; nothing is resolved by name. Vectors are looked up by the literal
     prefix and the texts, so documents are embedded once for all prompts; `prefetch` embeds the remaining prompts'
-    texts of a finished evaluation in one pass. With `exact` stock mteb's own batches are kept and nothing is shared.
+    texts of a finished evaluation in one pass. With `exact` stock mteb's own batches are kept and nothing is shared;
+    with `stock_batches` they are kept for texts without sides, so that a baseline scores as in stock mteb.
     """
 
     def __init__(self, model: LoadedModel, exact: bool = False, bitext_side: str = "query") -> None:
@@ -33,7 +38,10 @@ class SweepEncoder:
         self.exact = exact
         self.bitext_side = bitext_side
         self.prefixes: Prefixes | None = None
-        self.searched_with: list[str] | None = None  # bitext mining: the texts of the side that is searched with
+        self.stock_batches = False
+        self.searched_with: list[str] | None = (
+            None  # bitext mining: the texts of the side that is searched with
+        )
         self.calls: list[tuple[str, list[str]]] = []
         self.mteb_model_meta = model.wrapper.mteb_model_meta
         self.results: dict[str, dict[str, float]] = {}
@@ -43,10 +51,19 @@ class SweepEncoder:
     # -- what mteb calls ------------------------------------------------------------------------------------------
 
     def encode(
-        self, inputs: Any, *, task_metadata: Any, hf_split: str, hf_subset: str, prompt_type: Any = None, **kwargs: Any
+        self,
+        inputs: Any,
+        *,
+        task_metadata: Any,
+        hf_split: str,
+        hf_subset: str,
+        prompt_type: Any = None,
+        **kwargs: Any,
     ) -> np.ndarray:
         dataset = inputs.dataset
-        texts = dataset["text"][:] if "text" in dataset.column_names else [t for b in inputs for t in b["text"]]
+        texts = (
+            dataset["text"][:] if "text" in dataset.column_names else [t for b in inputs for t in b["text"]]
+        )
         role: Role = prompt_type.value if prompt_type is not None else None
         return self.vectors(self._side(task_metadata, role, texts), list(texts))
 
@@ -56,7 +73,11 @@ class SweepEncoder:
         from mteb.types import PromptType
 
         if self._corpus is None or self._corpus[0] is not corpus:
-            self._corpus = (corpus, list(_retrieval_texts(corpus, PromptType.document)[:]), list(corpus["id"][:]))
+            self._corpus = (
+                corpus,
+                list(_retrieval_texts(corpus, PromptType.document)[:]),
+                list(corpus["id"][:]),
+            )
 
     def search(
         self, queries: Any, *, task_metadata: Any, top_k: int, top_ranked: Any = None, **kwargs: Any
@@ -68,7 +89,9 @@ class SweepEncoder:
         if self._corpus is None:
             raise StudyError("the corpus must be indexed before it is searched")
         if top_ranked is not None:
-            return self._rerank(queries, task_metadata=task_metadata, top_k=top_k, top_ranked=top_ranked, **kwargs)
+            return self._rerank(
+                queries, task_metadata=task_metadata, top_k=top_k, top_ranked=top_ranked, **kwargs
+            )
         _, texts, ids = self._corpus
         question = self.vectors("query", list(_retrieval_texts(queries, PromptType.query)[:]))
         documents = self.vectors("document", texts)
@@ -93,9 +116,13 @@ class SweepEncoder:
         prefix, role = self._prefix(side)
         if self.exact:
             return self._stock_vectors(texts, prefix, role)
-        key = (_texts_key(texts), prefix, role)
+        stock = self.stock_batches and role is None
+        key = (_texts_key(texts), ("stock " if stock else "") + prefix, role)
         if key not in self._store:
-            self._store[key] = embed_many(self.model, [(texts, prefix, role)])[0]
+            if stock:
+                self._store[key] = self._stock_vectors(texts, prefix, role)
+            else:
+                self._store[key] = embed_many(self.model, [(texts, prefix, role)])[0]
         return self._store[key]
 
     def prefetch(self, upcoming: Sequence[Prefixes]) -> None:
@@ -125,7 +152,11 @@ class SweepEncoder:
     def _side(self, task_metadata: Any, role: Role, texts: Sequence[str]) -> str:
         if role is not None:
             return role
-        if task_metadata.type == "BitextMining" and self.bitext_side == "query" and self.searched_with is not None:
+        if (
+            task_metadata.type == "BitextMining"
+            and self.bitext_side == "query"
+            and self.searched_with is not None
+        ):
             default = self.prefixes is not None and self.prefixes.application == "default"
             return "both" if default or list(texts) == self.searched_with else "plain"
         return "both"
@@ -153,7 +184,9 @@ class SweepEncoder:
             best = place = None
             for first in range(0, len(documents), DOCUMENT_BLOCK):
                 block = torch.as_tensor(
-                    self.similarity(queries[start : start + QUERY_BLOCK], documents[first : first + DOCUMENT_BLOCK])
+                    self.similarity(
+                        queries[start : start + QUERY_BLOCK], documents[first : first + DOCUMENT_BLOCK]
+                    )
                 )
                 value, position = block.topk(min(top_k, block.shape[1]), dim=1)
                 position = position + first
@@ -170,7 +203,7 @@ class SweepEncoder:
         """Reranking through stock mteb's own wrapper, which sees only `encode` and `similarity` of this object."""
         from mteb.models.search_wrappers import SearchEncoderWrapper
 
-        wrapper = SearchEncoderWrapper(self)  # type: ignore[arg-type]
+        wrapper = SearchEncoderWrapper(self)
         wrapper.task_corpus = self._corpus[0] if self._corpus else None
         self.results = dict(wrapper.search(queries, **kwargs))
         return self.results
@@ -189,14 +222,20 @@ def probe(model: LoadedModel, first: Prefixes, second: Prefixes) -> None:
         by_hand = model.st.encode([first.query + t for t in texts], prompt="", show_progress_bar=False)
         apart = float(np.abs(np.asarray(by_hand, dtype=np.float32) - one).max())
         if apart > (1e-5 if model.spec.dtype == "float32" else 2e-2):
-            raise StudyError(f"model {model.label}: prefix through the adapter and by hand differ by {apart:.1e}")
+            raise StudyError(
+                f"model {model.label}: prefix through the adapter and by hand differ by {apart:.1e}"
+            )
     if first.query != second.query and np.abs(one - two).max() < 1e-7:
-        raise StudyError(f"model {model.label}: two prompts give the same query vectors; the prompt does not arrive")
+        raise StudyError(
+            f"model {model.label}: two prompts give the same query vectors; the prompt does not arrive"
+        )
     if first.document != second.document:
         raise StudyError(f"model {model.label}: the document prefix changes with the prompt")
 
 
-def describe_inputs(model: LoadedModel, calls: list[tuple[str, list[str]]], encoder: SweepEncoder) -> list[dict[str, Any]]:
+def describe_inputs(
+    model: LoadedModel, calls: list[tuple[str, list[str]]], encoder: SweepEncoder
+) -> list[dict[str, Any]]:
     """Three samples per side as they enter the tokenizer: exact string, tokens, and the side's truncation share.
 
     The share is counted over at most 2,000 texts of the side.
@@ -251,5 +290,7 @@ def _tensor(embeddings: Any) -> Any:
     import torch
 
     if isinstance(embeddings, np.ndarray):
-        return torch.from_numpy(np.array(embeddings))  # memory-mapped rows are read-only; torch wants its own copy
+        return torch.from_numpy(
+            np.array(embeddings)
+        )  # memory-mapped rows are read-only; torch wants its own copy
     return embeddings
