@@ -46,13 +46,13 @@ def test_an_unknown_nested_key_is_suggested_from_its_own_level(tmp_path: Path) -
 
 
 def test_an_unknown_task_is_an_error_with_a_suggestion(tmp_path: Path) -> None:
-    with pytest.raises(StudyError, match="unknown task 'STS51'; did you mean .*STS15"):
+    with pytest.raises(StudyError, match=r"unknown task 'STS51'; did you mean .*STS15"):
         check_names(load_study(written(tmp_path, tasks=[{"name": "STS51"}])))
 
 
 def test_an_unknown_model_is_an_error_with_a_suggestion(tmp_path: Path) -> None:
     model = {"name": "sentence-transformers/all-MiniLM-L6-v3"}
-    with pytest.raises(StudyError, match="unknown model .*did you mean .*all-MiniLM-L6-v2"):
+    with pytest.raises(StudyError, match=r"unknown model .*did you mean .*all-MiniLM-L6-v2"):
         check_names(load_study(written(tmp_path, models=[model])))
 
 

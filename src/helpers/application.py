@@ -41,7 +41,11 @@ class Prefixes:
 
 
 def prefixes(
-    model: LoadedModel, task_metadata: Any, prompt: Prompt, application: Application = "raw", separator: str = " "
+    model: LoadedModel,
+    task_metadata: Any,
+    prompt: Prompt,
+    application: Application = "raw",
+    separator: str = " ",
 ) -> Prefixes:
     """What a prompt puts before the texts of a task for one model. A prompt is applied once and never stripped.
 

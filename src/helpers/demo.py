@@ -32,7 +32,9 @@ def read_jsonl(name: str) -> list[dict[str, Any]]:
     try:
         return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line]
     except (OSError, json.JSONDecodeError) as error:
-        raise StudyError(f"data/demo/{name}.jsonl: not readable ({error}); restore it with git checkout") from error
+        raise StudyError(
+            f"data/demo/{name}.jsonl: not readable ({error}); restore it with git checkout"
+        ) from error
 
 
 def _metadata(name: str, files: list[str], **keys: Any) -> TaskMetadata:
@@ -71,7 +73,9 @@ class DemoRetrieval(AbsTaskRetrieval):
     def load_data(self, num_proc: int | None = None, **kwargs: Any) -> None:
         if self.data_loaded:
             return
-        corpus = Dataset.from_list([{"id": p["id"], "title": p["title"], "text": p["text"]} for p in read_jsonl("passages")])
+        corpus = Dataset.from_list(
+            [{"id": p["id"], "title": p["title"], "text": p["text"]} for p in read_jsonl("passages")]
+        )
         self.dataset = {"default": {}}
         for split in ("train", "test"):
             questions = [q for q in read_jsonl("questions") if q["split"] == split]
@@ -97,11 +101,17 @@ class DemoTopicClassification(AbsTaskClassification):
     def load_data(self, num_proc: int | None = None, **kwargs: Any) -> None:
         if self.data_loaded:
             return
-        labels = {topic: number for number, topic in enumerate(sorted({t["topic"] for t in read_jsonl("topics")}))}
+        labels = {
+            topic: number for number, topic in enumerate(sorted({t["topic"] for t in read_jsonl("topics")}))
+        }
         self.dataset = DatasetDict(
             {
                 split: Dataset.from_list(
-                    [{"text": t["text"], "label": labels[t["topic"]]} for t in read_jsonl("topics") if t["split"] == split]
+                    [
+                        {"text": t["text"], "label": labels[t["topic"]]}
+                        for t in read_jsonl("topics")
+                        if t["split"] == split
+                    ]
                 )
                 for split in ("train", "test")
             }

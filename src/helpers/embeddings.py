@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from helpers.models import LoadedModel
 
 Request = tuple[Sequence[str], str, Role]
-CPU_BATCH_TOKENS = 1024  # measured: the fastest padded-token budget of a small encoder on a CPU (ENGINE, section 7)
+CPU_BATCH_TOKENS = (
+    1024  # measured: the fastest padded-token budget of a small encoder on a CPU (ENGINE, section 7)
+)
 GPU_BATCH_TOKENS = 65536
 LONGEST_BATCH = 4096
 
@@ -179,7 +181,7 @@ def _encode_batch(st: Any, strings: list[str], prefix: str, role: Role) -> np.nd
 
 
 def batches(lengths: np.ndarray, budget: int) -> list[slice]:
-    """Consecutive slices of texts sorted by falling length, each of at most `budget` padded tokens (at least one text)."""
+    """Consecutive slices of texts sorted by falling length, each within `budget` padded tokens (at least one text)."""
     slices, start = [], 0
     while start < len(lengths):
         size = int(np.clip(budget // max(int(lengths[start]), 1), 1, LONGEST_BATCH))

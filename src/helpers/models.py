@@ -171,7 +171,9 @@ def _from_folder(spec: ModelSpec, folder: Path, device: str | None) -> Any:
 def _from_hub(spec: ModelSpec, name: str, device: str | None) -> Any:
     from sentence_transformers import SentenceTransformer
 
-    model = SentenceTransformer(name, revision=spec.revision, device=device, trust_remote_code=spec.trust_remote_code)
+    model = SentenceTransformer(
+        name, revision=spec.revision, device=device, trust_remote_code=spec.trust_remote_code
+    )
     return _wrap(spec, model)
 
 
@@ -209,7 +211,9 @@ def static_table(package: Path, device: str | None = None) -> Any:
 def _resolve(place: str, spec: ModelSpec) -> Path:
     folder = Path(place) if Path(place).is_absolute() else project_root() / place
     if not (folder / "modules.json").is_file():
-        raise StudyError(f"model {spec.name}: '{place}' is not a sentence-transformers folder (no modules.json)")
+        raise StudyError(
+            f"model {spec.name}: '{place}' is not a sentence-transformers folder (no modules.json)"
+        )
     return folder
 
 
@@ -224,7 +228,9 @@ def _apply_spec(st: Any, spec: ModelSpec) -> None:
         st.to(getattr(torch, spec.dtype))
     if not spec.include_prompt:
         if not any(isinstance(module, Pooling) for module in st):
-            raise StudyError(f"model {spec.label}: include_prompt: false needs a pooling layer, and it has none")
+            raise StudyError(
+                f"model {spec.label}: include_prompt: false needs a pooling layer, and it has none"
+            )
         st.set_pooling_include_prompt(False)
     st.eval()
 

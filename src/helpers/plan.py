@@ -32,9 +32,13 @@ def plan_table(study: Study, folder: Path | None = None) -> pd.DataFrame:
         for task in study.tasks if "02" in study.steps else []:
             sided, shared, characters = text_counts(task)
             runs = prompts + len(study.baselines)
-            done = len([p for p in group_folder(folder, model, task).glob("*-*.json") if "error" not in p.name])
+            done = len(
+                [p for p in group_folder(folder, model, task).glob("*-*.json") if "error" not in p.name]
+            )
             texts = None if sided is None else sided * runs + (shared or 0)
-            tokens = None if texts is None or characters is None else texts * characters * TOKENS_PER_CHARACTER
+            tokens = (
+                None if texts is None or characters is None else texts * characters * TOKENS_PER_CHARACTER
+            )
             rows.append(
                 {
                     "model": model.label,
@@ -50,7 +54,17 @@ def plan_table(study: Study, folder: Path | None = None) -> pd.DataFrame:
                     else tokens * FLOP_PER_TOKEN_AND_PARAMETER * model.parameters / 1e18,
                 }
             )
-    columns = ["model", "task", "subsets", "prompt_runs", "baseline_runs", "cells_done", "texts", "mtokens", "exaflop"]
+    columns = [
+        "model",
+        "task",
+        "subsets",
+        "prompt_runs",
+        "baseline_runs",
+        "cells_done",
+        "texts",
+        "mtokens",
+        "exaflop",
+    ]
     return pd.DataFrame(rows, columns=columns)
 
 
@@ -78,7 +92,11 @@ def _counts_of(part: dict[str, Any]) -> tuple[int, int, int] | None:
         queries, documents = part["queries_text_statistics"], part["documents_text_statistics"] or {}
         characters = queries["total_text_length"] + documents.get("total_text_length", 0)
         return _size(queries), _size(documents), int(characters)
-    blocks = [v for k, v in part.items() if k.endswith("_statistics") and isinstance(v, dict) and "total_text_length" in v]
+    blocks = [
+        v
+        for k, v in part.items()
+        if k.endswith("_statistics") and isinstance(v, dict) and "total_text_length" in v
+    ]
     if not blocks or "num_samples" not in part:
         return None
     return int(part["num_samples"]) * len(blocks), 0, int(sum(b["total_text_length"] for b in blocks))
@@ -86,7 +104,11 @@ def _counts_of(part: dict[str, Any]) -> tuple[int, int, int] | None:
 
 def _size(block: dict[str, Any]) -> int:
     """Number of texts that a block of statistics describes: total characters over their mean."""
-    return round(block["total_text_length"] / block["average_text_length"]) if block.get("average_text_length") else 0
+    return (
+        round(block["total_text_length"] / block["average_text_length"])
+        if block.get("average_text_length")
+        else 0
+    )
 
 
 def _demo_counts(task: TaskSpec, split: str) -> tuple[int, int, float]:
@@ -140,10 +162,15 @@ def _by_task(table: pd.DataFrame) -> list[str]:
 
 def _cost(table: pd.DataFrame) -> list[str]:
     flop = table["exaflop"].sum() * 1e18
-    lines = [f"  about {table['mtokens'].sum():,.0f} million tokens and {flop / 1e18:,.3f} exaFLOP; roughly, without scoring:"]
+    lines = [
+        f"  about {table['mtokens'].sum():,.0f} million tokens and {flop / 1e18:,.3f} exaFLOP",
+        "  roughly, without scoring:",
+    ]
     for device, speed in DEVICES.items():
         hours = flop / speed / 3600
-        lines.append(f"    {hours:,.1f} h on {device}" if hours >= 1 else f"    {hours * 60:,.1f} min on {device}")
+        lines.append(
+            f"    {hours:,.1f} h on {device}" if hours >= 1 else f"    {hours * 60:,.1f} min on {device}"
+        )
     unknown_tasks = sorted(set(table.loc[table["texts"].isna(), "task"]))
     if unknown_tasks:
         lines.append(f"    not counted, because mteb has no statistics of them: {', '.join(unknown_tasks)}")
@@ -153,18 +180,25 @@ def _cost(table: pd.DataFrame) -> list[str]:
 def _geometry(study: Study) -> list[str]:
     if study.geometry is None or "05" not in study.steps:
         return []
-    from helpers.instructions import load_instructions, select
+    from helpers.instructions import Bank, load_instructions, select
 
     bank = load_instructions(project_root() / study.geometry.instructions, study.geometry.extra)
     labels = study.geometry.models or [m.label for m in study.models]
     lines = ["", f"  instruction geometry, {len(labels)} models:"]
     for task in study.geometry.tasks:
         metadata = None if task.name == "SQuAD" else task_class(task.name).metadata
-        kind = "bitext-mining" if metadata is not None and metadata.type == "BitextMining" else "retrieval"
+        bitext = metadata is not None and metadata.type == "BitextMining"
+        kind: Bank = "bitext-mining" if bitext else "retrieval"
         counts = select(bank, kind, study.geometry.groups, controls=False)
-        controls = len(select(bank, kind)) - len(select(bank, kind, controls=False)) if study.geometry.controls else 0
+        controls = (
+            len(select(bank, kind)) - len(select(bank, kind, controls=False))
+            if study.geometry.controls
+            else 0
+        )
         subsets = task.subsets or (list(metadata.hf_subsets) if metadata is not None else ["default"])
-        lines.append(f"    {task.name}: {len(counts)} instructions and {controls} controls x {len(subsets)} subset(s)")
+        lines.append(
+            f"    {task.name}: {len(counts)} instructions and {controls} controls x {len(subsets)} subset(s)"
+        )
     return lines
 
 

@@ -45,15 +45,21 @@ SCORES = {
     "status": "string",
     "reason": "string",
 }
-QUERY_SCORES = {"model": "string", "task": "string", "subset": "string", "split": "string", "prompt_id": "string"}
+QUERY_SCORES = {
+    "model": "string",
+    "task": "string",
+    "subset": "string",
+    "split": "string",
+    "prompt_id": "string",
+}
 KEY = ["model", "task", "subset", "split", "prompt_id", "application"]
 
 
 def conform(table: pd.DataFrame, schema: dict[str, str]) -> pd.DataFrame:
     """The columns of a schema in their order and types; columns that are absent are added as missing."""
-    return pd.DataFrame({name: table.get(name, pd.Series(index=table.index, dtype="object")) for name in schema}).astype(
-        schema
-    )
+    return pd.DataFrame(
+        {name: table.get(name, pd.Series(index=table.index, dtype="object")) for name in schema}
+    ).astype(schema)
 
 
 def current_cells(study: Study, folder: Path, prompts: pd.DataFrame) -> Iterator[tuple[Path, dict[str, Any]]]:
@@ -113,14 +119,20 @@ def _row(record: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _unfinished(study: Study, folder: Path, prompts: pd.DataFrame, rows: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+def _unfinished(
+    study: Study, folder: Path, prompts: pd.DataFrame, rows: list[dict[str, Any]]
+) -> Iterator[dict[str, Any]]:
     """Rows of cells without a result, with the recorded reason where there is one."""
     done = {(r["model"], r["task"], r["prompt_id"]) for r in rows}
     for model in study.models:
         for task in study.tasks:
             place = group_folder(folder, model, task)
             group = _read_json(place / "group.error.json")
-            errors = {e["slot"]["prompt_id"]: e for e in map(_read_json, place.glob("*.error.json")) if e and "slot" in e}
+            errors = {
+                e["slot"]["prompt_id"]: e
+                for e in map(_read_json, place.glob("*.error.json"))
+                if e and "slot" in e
+            }
             for prompt in prompts_of(study, prompts, task.name):
                 if (model.label, task.name, prompt.id) in done:
                     continue
@@ -164,15 +176,33 @@ def inputs_table(study: Study, folder: Path, prompts: pd.DataFrame) -> pd.DataFr
     rows = []
     for _, record in current_cells(study, folder, prompts):
         key = {k: record["slot"][k] for k in KEY}
-        rows += [{**key, "kind": record["kind"], "sample": n, **sample} for n, sample in enumerate(record["inputs"])]
-    columns = [*KEY, "kind", "sample", "side", "prefix", "string", "tokens", "truncated", "truncated_share", "texts"]
+        rows += [
+            {**key, "kind": record["kind"], "sample": n, **sample}
+            for n, sample in enumerate(record["inputs"])
+        ]
+    columns = [
+        *KEY,
+        "kind",
+        "sample",
+        "side",
+        "prefix",
+        "string",
+        "tokens",
+        "truncated",
+        "truncated_share",
+        "texts",
+    ]
     return pd.DataFrame(rows, columns=columns)
 
 
 def cell_counts(scores: pd.DataFrame) -> pd.DataFrame:
     """Per model and task: how many cells are ok, failed and missing."""
     counts = pd.crosstab([scores["model"], scores["task"]], scores["status"])
-    return counts.reindex(columns=["ok", "failed", "missing"], fill_value=0).reset_index().rename_axis(columns=None)
+    return (
+        counts.reindex(columns=["ok", "failed", "missing"], fill_value=0)
+        .reset_index()
+        .rename_axis(columns=None)
+    )
 
 
 def export_mteb(study: Study, folder: Path, prompts: pd.DataFrame) -> int:
@@ -200,7 +230,10 @@ def _export_one(study: Study, folder: Path, records: list[dict[str, Any]]) -> No
         place = place / "experiments" / str(_serialize_experiment_kwargs_to_name(meta.experiment_kwargs))
     result = _task_result(records)
     path = place / f"{first['slot']['task']}.json"
-    if path.is_file() and path.stat().st_mtime >= max(datetime.fromisoformat(r["at"]).timestamp() for r in records) + 1:
+    if (
+        path.is_file()
+        and path.stat().st_mtime >= max(datetime.fromisoformat(r["at"]).timestamp() for r in records) + 1
+    ):
         return
     with replacing(path) as temporary:
         result.to_disk(temporary)
@@ -218,7 +251,9 @@ def _exported_meta(record: dict[str, Any]) -> Any:
         meta = mteb.get_model_meta(name).model_copy(update={"revision": revision})
     else:
         full = name if "/" in name else f"local/{name}"
-        meta = ModelMeta.create_empty(overwrites={"name": full, "revision": revision or "no_revision_available"})
+        meta = ModelMeta.create_empty(
+            overwrites={"name": full, "revision": revision or "no_revision_available"}
+        )
     return meta.model_copy(update={"experiment_kwargs": _experiment(record) or None})
 
 
@@ -226,7 +261,12 @@ def _experiment(record: dict[str, Any]) -> dict[str, Any]:
     task, slot, model = record["slot"]["task"], record["slot"], record["model"]
     kwargs: dict[str, Any] = {}
     if record["kind"] != "default":
-        sided = record["task_type"] in ("Retrieval", "Reranking", "InstructionRetrieval", "InstructionReranking")
+        sided = record["task_type"] in (
+            "Retrieval",
+            "Reranking",
+            "InstructionRetrieval",
+            "InstructionReranking",
+        )
         prompt = record["prompt"] or ""
         kwargs["prompts"] = {f"{task}-query": prompt, "query": prompt} if sided else {task: prompt}
         kwargs |= {"prompt_id": slot["prompt_id"], "application": slot["application"]}
@@ -242,7 +282,8 @@ def _experiment(record: dict[str, Any]) -> dict[str, Any]:
 def _task_result(records: list[dict[str, Any]]) -> Any:
     from mteb.results.task_result import TaskResult
 
-    first, scores = records[0], {}
+    first = records[0]
+    scores: dict[str, list[dict[str, Any]]] = {}
     for record in records:
         entry = {
             **record["scores"],
@@ -277,27 +318,41 @@ def findings(scores: pd.DataFrame, inputs: pd.DataFrame) -> list[dict[str, str]]
     """What the sweep shows by itself: completeness, the widest spread over prompts, truncation, idle prompts."""
     ok = scores[scores["status"] == "ok"]
     sentences = [f"{len(ok)} of {len(scores)} cells are complete."]
-    for row in scores[scores["status"] == "failed"].groupby(["model", "task"]).first().head(3).reset_index().itertuples():
+    for row in (
+        scores[scores["status"] == "failed"]
+        .groupby(["model", "task"])
+        .first()
+        .head(3)
+        .reset_index()
+        .itertuples()
+    ):
         sentences.append(f"{row.model} on {row.task} failed: {row.reason}")
     keys = ["model", "task", "subset"]
-    prompted = ok[ok["kind"] == "prompt"].groupby(keys)["main_score"].agg(["min", "max", "count"]).reset_index()
+    prompted = (
+        ok[ok["kind"] == "prompt"].groupby(keys)["main_score"].agg(["min", "max", "count"]).reset_index()
+    )
     prompted = prompted[prompted["count"] > 1]
     if len(prompted):
         width = prompted["max"] - prompted["min"]
         row = prompted.loc[width.idxmax()]
         sentences.append(
-            f"The wording moves {row['model']} on {row['task']} ({row['subset']}) from {row['min']:.3f} to {row['max']:.3f} "
-            f"over {row['count']} prompts; that is the widest of {len(prompted)} spreads, their median is {width.median():.3f}."
+            f"The wording moves {row['model']} on {row['task']} ({row['subset']}) from {row['min']:.3f} "
+            f"to {row['max']:.3f} over {row['count']} prompts; that is the widest of {len(prompted)} spreads, "
+            f"their median is {width.median():.3f}."
         )
         idle = prompted[width == 0]
         if len(idle):
             names = ", ".join(sorted(set(idle["model"])))
-            sentences.append(f"No prompt changes the score in {len(idle)} of {len(prompted)} cells ({names}).")
+            sentences.append(
+                f"No prompt changes the score in {len(idle)} of {len(prompted)} cells ({names})."
+            )
     if len(inputs):
         cut = inputs.groupby(["model", "task", "side"])["truncated_share"].max()
         if cut.max() > 0:
             model, task, side = cut.idxmax()
-            sentences.append(f"Up to {cut.max():.1%} of the texts are truncated ({model}, {task}, side {side}).")
+            sentences.append(
+                f"Up to {cut.max():.1%} of the texts are truncated ({model}, {task}, side {side})."
+            )
         else:
             sentences.append("No text was truncated at the models' maximum lengths.")
     return [{"text": s, "figure": "fig-scores"} for s in sentences]
@@ -318,6 +373,6 @@ def require_complete(scores: pd.DataFrame) -> None:
     if len(failed):
         row = failed.iloc[0]
         raise StudyError(
-            f"{len(failed)} of {len(scores)} cells are not complete, e.g. {row['model']} x {row['task']}: {row['reason']}. "
-            "The others are saved; run notebook 02 again for the missing ones"
+            f"{len(failed)} of {len(scores)} cells are not complete, e.g. {row['model']} x {row['task']}: "
+            f"{row['reason']}. The others are saved; run notebook 02 again for the missing ones"
         )

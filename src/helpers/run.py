@@ -51,7 +51,9 @@ class Run:
         """The effective settings as (key, value, from): what the study file says and what was overridden."""
         rows = []
         for key, value in _flatten(self.study.model_dump(exclude_defaults=False)):
-            source = "override" if any(key == o or key.startswith(o + ".") for o in self.overrides) else "study"
+            source = (
+                "override" if any(key == o or key.startswith(o + ".") for o in self.overrides) else "study"
+            )
             rows.append({"key": key, "value": value, "from": source})
         return pd.DataFrame(rows, columns=["key", "value", "from"])
 
@@ -91,7 +93,9 @@ class Run:
     def save_findings(self, findings: Iterable[str | dict[str, str]]) -> Path:
         """Keep a step's finding sentences (with the anchor of the figure that shows each) for the landing page."""
         entries = [{"text": f} if isinstance(f, str) else dict(f) for f in findings]
-        return self.save_json(f"findings/{self.step or 'extra'}.json", [{"step": self.step, **e} for e in entries])
+        return self.save_json(
+            f"findings/{self.step or 'extra'}.json", [{"step": self.step, **e} for e in entries]
+        )
 
     def save_json(self, name: str, content: Any) -> Path:
         """Write a JSON file inside the run folder, whole or not at all."""
@@ -101,12 +105,12 @@ class Run:
 
 
 def run_folder(study_name: str) -> Path:
-    """`data/runs/<study>` of the project, or below `HELPERS_RUNS` where that is set (a scratch disk, a cluster share)."""
+    """`data/runs/<study>` of the project, or below `HELPERS_RUNS` where that is set (e.g. a scratch disk)."""
     base = os.environ.get("HELPERS_RUNS")
     return (Path(base) if base else project_root() / "data" / "runs") / study_name
 
 
-class replacing:  # noqa: N801 - a context manager that reads like a verb
+class replacing:
     """Give a temporary file beside `path`; on success it replaces `path`, on failure it is removed.
 
     The content is flushed to the disk before the rename, so that a reader sees the old file or the whole new one.
@@ -135,7 +139,8 @@ def write_json(path: Path, content: Any) -> None:
     """Write readable JSON with sorted keys, whole or not at all."""
     with replacing(path) as temporary:
         temporary.write_text(
-            json.dumps(content, ensure_ascii=False, indent=1, sort_keys=True, default=str) + "\n", encoding="utf-8"
+            json.dumps(content, ensure_ascii=False, indent=1, sort_keys=True, default=str) + "\n",
+            encoding="utf-8",
         )
 
 

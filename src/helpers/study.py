@@ -15,7 +15,8 @@ from helpers.geometry_spec import GeometrySpec
 from helpers.prompts_spec import PromptsSpec
 from helpers.published_spec import ResultsSource
 
-STEPS = ("01", "02", "03", "04", "05", "06")
+Step = Literal["01", "02", "03", "04", "05", "06"]
+STEPS: tuple[Step, ...] = ("01", "02", "03", "04", "05", "06")
 TASK_DATA_VARIABLE = "EMBEDDING_TASK_DATA"
 
 
@@ -55,7 +56,9 @@ class ModelSpec(Strict):
             object.__setattr__(self, "label", self.name.rsplit("/", 1)[-1])
         kind = self.weights.split(":", 1)[0]
         if kind not in ("hub", "package", "path"):
-            raise ValueError(f"weights '{self.weights}' must be hub, hub:<org>/<name>, package:<module> or path:<folder>")
+            raise ValueError(
+                f"weights '{self.weights}' must be hub, hub:<org>/<name>, package:<module> or path:<folder>"
+            )
         if self.template is not None and "{instruction}" not in self.template:
             raise ValueError("template must contain '{instruction}'")
         return self
@@ -73,8 +76,12 @@ class SweepSpec(Strict):
     """How the sweep computes; nothing here may change a score without becoming part of a cell's identity."""
 
     exact: bool = Field(False, description="keep stock mteb's batches so that scores agree to 1e-9 (slower)")
-    batch_tokens: int | None = Field(None, gt=0, description="padded tokens per batch; null: chosen for the device")
-    stale: Literal["redo", "refuse"] = Field("redo", description="what to do with results made from other inputs")
+    batch_tokens: int | None = Field(
+        None, gt=0, description="padded tokens per batch; null: chosen for the device"
+    )
+    stale: Literal["redo", "refuse"] = Field(
+        "redo", description="what to do with results made from other inputs"
+    )
     retries: int = Field(1, ge=0, description="further attempts of a cell that failed for a passing reason")
     offline: bool = False
     device: str | None = None
@@ -87,16 +94,18 @@ class Study(Strict):
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9-]*$")
     title: str
     description: str = ""
-    steps: list[Literal["01", "02", "03", "04", "05", "06"]] = list(STEPS)  # type: ignore[assignment]
+    steps: list[Step] = ["01", "02", "03", "04", "05", "06"]
     models: list[ModelSpec] = []
     tasks: list[TaskSpec] = []
     prompts: PromptsSpec | None = None
     baselines: list[Literal["none", "default"]] = ["none", "default"]
-    sweep: SweepSpec = SweepSpec()
+    sweep: SweepSpec = Field(default_factory=SweepSpec)
     geometry: GeometrySpec | None = None
     finetuning: FinetuningSpec | None = None
     results_from: ResultsSource | None = None
-    data_root: str | None = Field(None, description="folder of local task data; see README, 'Local task data'")
+    data_root: str | None = Field(
+        None, description="folder of local task data; see README, 'Local task data'"
+    )
     seed: int = 42
 
     @field_validator("models")
@@ -194,9 +203,10 @@ def check_names(study: Study) -> None:
 
     for model in study.models:
         check_model(model)
-    tasks = [*study.tasks, *(study.geometry.tasks if study.geometry else [])]
-    for task in tasks:
-        check_task(TaskSpec(name=task.name, subsets=task.subsets, split=task.split))
+    for task in study.tasks:
+        check_task(task)
+    for place in study.geometry.tasks if study.geometry else []:
+        check_task(TaskSpec(name=place.name, subsets=place.subsets, split=place.split))
 
 
 def unknown(kind: str, name: str, known: list[str]) -> str:
@@ -225,7 +235,9 @@ def _readable(error: ValidationError) -> list[str]:
         if problem["type"] == "extra_forbidden":
             lines.append(f"{'.'.join(place)}: {unknown('key', place[-1], _keys_beside(problem['loc']))}")
         else:
-            lines.append(f"{'.'.join(place) or 'study'}: {problem['msg']} (given: {problem.get('input')!r})"[:400])
+            lines.append(
+                f"{'.'.join(place) or 'study'}: {problem['msg']} (given: {problem.get('input')!r})"[:400]
+            )
     return lines
 
 

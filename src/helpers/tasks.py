@@ -158,10 +158,14 @@ def _local_splits(folder: Path, subset: str, task: Any) -> Any:
         return DatasetDict({split: rows(folder / f"{subset}.parquet") for split in task.eval_splits})
     base = folder / subset if (folder / subset).is_dir() else folder
     wanted = list(dict.fromkeys([*task.eval_splits, getattr(task, "train_split", None) or "train"]))
-    found = {split: rows(base / f"{split}.parquet") for split in wanted if (base / f"{split}.parquet").is_file()}
+    found = {
+        split: rows(base / f"{split}.parquet") for split in wanted if (base / f"{split}.parquet").is_file()
+    }
     missing = [split for split in task.eval_splits if split not in found]
     if missing:
-        raise StudyError(f"task {task.metadata.name}: {folder.name}/ has no file for subset '{subset}', split '{missing[0]}'")
+        raise StudyError(
+            f"task {task.metadata.name}: {folder.name}/ has no file for subset '{subset}', split '{missing[0]}'"
+        )
     return DatasetDict(found)
 
 
@@ -201,7 +205,7 @@ def folder_digest(folder: Path) -> str:
 
 
 def data_fingerprint(task: Any, subset: str, split: str) -> str:
-    """16 hexadecimal digits over everything of (subset, split) that a score can depend on: texts, labels, judgements."""
+    """16 hexadecimal digits over all of (subset, split) that a score can depend on: texts, labels, judgements."""
     digest = hashlib.sha256()
     for name, value in _parts(task, subset, split):
         digest.update(f"{name}\0".encode())
@@ -219,7 +223,9 @@ def _parts(task: Any, subset: str, split: str) -> Iterator[tuple[str, Iterable[A
         yield "qrels", sorted((q, sorted(d.items())) for q, d in part["relevant_docs"].items())
         yield "top_ranked", sorted((part["top_ranked"] or {}).items())
         return
-    names = [split] if task.metadata.type not in ("Classification", "MultilabelClassification") else sorted(data)
+    names = (
+        [split] if task.metadata.type not in ("Classification", "MultilabelClassification") else sorted(data)
+    )
     for name in names:
         rows = data[name]
         for column in sorted(rows.column_names):
@@ -248,7 +254,7 @@ def search_set(
     """
     name, kind = task.metadata.name, task.metadata.type
     split = split or task.eval_splits[0]
-    subset = subset or list(task.hf_subsets)[0]
+    subset = subset or next(iter(task.hf_subsets))
     if kind == "BitextMining":
         found = _bitext_set(task, subset, split)
     elif isinstance(subset_data(task, subset).get(split), dict):
@@ -276,7 +282,9 @@ def _retrieval_set(task: Any, subset: str, split: str) -> SearchSet:
     queries = dict(zip(map(str, data["queries"]["id"][:]), data["queries"]["text"][:], strict=True))
     qrels = {q: dict(r) for q, r in data["relevant_docs"].items() if q in queries}
     paraphrases = {q: p for q, p in demo_paraphrases(task.metadata.name).items() if q in queries}
-    return SearchSet(task.metadata.name, subset, split, _language(task, subset, 0), queries, targets, qrels, paraphrases)
+    return SearchSet(
+        task.metadata.name, subset, split, _language(task, subset, 0), queries, targets, qrels, paraphrases
+    )
 
 
 def _bitext_set(task: Any, subset: str, split: str) -> SearchSet:
