@@ -168,7 +168,7 @@ def study_page(run: StudyRun, renderer: str) -> str:
     if run.description:
         body.append(f'<p class="lead">{escaped(run.description)}</p>')
     body += [
-        findings_html(run, run.findings, ""),
+        findings_html(run, run.findings, "", level="h2"),
         f'<div class="hp-pages"><p><strong>Pages</strong></p><ul>{pages}</ul></div>',
     ]
     body.append(provenance(run.name, renderer))
@@ -199,7 +199,7 @@ def run_card(run: StudyRun) -> str:
     )
 
 
-def findings_html(run: StudyRun, findings: list[dict[str, str]], base: str) -> str:
+def findings_html(run: StudyRun, findings: list[dict[str, str]], base: str, level: str = "h3") -> str:
     """Finding sentences grouped by step, each with a link to the figure that shows it where that figure exists."""
     if not findings:
         return '<p class="hp-none">This run has no findings yet.</p>'
@@ -207,7 +207,7 @@ def findings_html(run: StudyRun, findings: list[dict[str, str]], base: str) -> s
     for entry in findings:
         if entry["step"] != step:
             name = STEP_NAMES.get(entry["step"], entry["step"])
-            out.append(f"{'</ul>' if step else ''}<h3>{escaped(name).capitalize()}</h3><ul>")
+            out.append(f"{'</ul>' if step else ''}<{level}>{escaped(name).capitalize()}</{level}><ul>")
             step = entry["step"]
         page, anchor = run.notebooks.get(step), entry.get("figure") or ""
         link = ""

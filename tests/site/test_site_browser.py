@@ -228,12 +228,8 @@ def test_charts_are_drawn_in_jupyterlab_without_network(jupyterlab, browser):
     assert errors == []
 
     # The notebook of somebody else: its scripts do not run, so its pictures are shown.
-    bundle = charts.show(
-        alt.Chart(pd.DataFrame({"x": [1, 2]})).mark_point().encode(x="x"),
-        name="fig-x",
-        alt="dots",
-        title="A claim",
-    )._repr_mimebundle_()
+    dots = alt.Chart(pd.DataFrame({"x": [1, 2]})).mark_point().encode(x="x")
+    bundle = charts.show(dots, name="fig-x", alt="dots", title="A claim")._repr_mimebundle_()
     shown = nbformat.v4.new_output("display_data", data=bundle)
     other = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("1", outputs=[shown])])
     nbformat.write(other, root / "other.ipynb")
