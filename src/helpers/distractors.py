@@ -202,8 +202,8 @@ def metrics(ranks: np.ndarray, gain: np.ndarray) -> dict[str, np.ndarray]:
     targets.
 
     ranks, gain: (n, k), NaN where a query has fewer than k. Vectorised because 50 instructions x queries x
-    pools are scored; equal to ranx on the same ranking (tests). Recall is the share of the relevant targets
-    that are found.
+    pools are scored; equal to ir-measures on the same ranking (tests). Recall is the share of the relevant
+    targets that are found.
     """
     n_relevant = (~np.isnan(ranks)).sum(axis=1)
     discounted = np.where(ranks <= 10, gain / np.log2(ranks + 1), 0.0)

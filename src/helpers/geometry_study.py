@@ -1,0 +1,151 @@
+"""Notebook 05's work for a whole study: every model on every set, as tables; one picture; one explorer."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from helpers.explorer import Explorer
+from helpers.geometry_spec import GeometrySpec
+from helpers.instructions import NONE_ID, Instruction, instruction_table
+from helpers.measurement import bank_for, distractor_table, embedder, geometry_table, measure
+from helpers.models import LoadedModel, load_model
+from helpers.projection import chosen_instructions, query_map
+from helpers.relevance import statistics_rows
+from helpers.search_sets import InstructedSet, instructed_sets
+from helpers.study import ModelSpec, Study, StudyError, unknown
+
+
+def measure_study(
+    study: Study, folder: Path | None = None, report: Callable[[str], None] = print
+) -> dict[str, pd.DataFrame]:
+    """The tables `geometry`, `distractors` and `geometry_queries` of a study.
+
+    Vectors are cached below `folder`, so that a repeated run encodes nothing and one more instruction costs
+    its own queries only. `geometry_queries` keeps, per set, the queries under no instruction, the relevant
+    ones and the best.
+    """
+    spec = _spec(study)
+    sets = instructed_sets(study)
+    geometry, distractors, queries = [], [], []
+    models = geometry_models(study)
+    done, start = 0, time.monotonic()
+    for model_spec in models:
+        model = load_model(model_spec, folder)
+        for chosen in sets:
+            instructions = bank_for(spec, chosen)
+            rows, pools = measure(embedder(model), model.label, chosen, instructions, spec, study.seed)
+            table = geometry_table(rows, chosen, spec.n_boot, spec.confidence, study.seed)
+            geometry.append(table)
+            distractors.append(distractor_table(rows, pools))
+            queries.append(_kept(rows, table))
+            done += 1
+            spent = time.monotonic() - start
+            left = spent / done * (len(models) * len(sets) - done)
+            held = chosen.search
+            report(
+                f"{model.label}, {held.task} {held.subset}: {len(instructions)} instructions x {len(held.queries)} "
+                f"queries, {len(held.targets)} targets ({spent:.0f} s, about {left:.0f} s left)"
+            )
+    return {
+        "geometry": pd.concat(geometry, ignore_index=True),
+        "distractors": pd.concat(distractors, ignore_index=True),
+        "geometry_queries": pd.concat(queries, ignore_index=True),
+    }
+
+
+def map_study(study: Study, folder: Path | None, geometry: pd.DataFrame) -> pd.DataFrame:
+    """UMAP coordinates of one model and one set (`map_model`, `map_task`; the first where they are null)."""
+    spec = _spec(study)
+    model, chosen = _shown(study, folder)
+    held = chosen.search
+    own = (
+        (geometry["model"] == model.label)
+        & (geometry["task"] == held.task)
+        & (geometry["subset"] == held.subset)
+    )
+    picked = chosen_instructions(geometry[own], spec.map_instructions)
+    table = query_map(embedder(model), chosen, picked, spec, study.seed)
+    return table.assign(model=model.label, task=held.task, subset=held.subset)
+
+
+def study_explorer(study: Study, folder: Path | None) -> Explorer:
+    """The explorer of the same model and set as the map."""
+    model, chosen = _shown(study, folder)
+    return Explorer(embedder(model), chosen, _spec(study))
+
+
+def set_table(study: Study) -> pd.DataFrame:
+    """What is measured: one row per set with its sizes, instruction counts and where distractors come
+    from.
+    """
+    spec = _spec(study)
+    rows = []
+    for chosen in instructed_sets(study):
+        held = chosen.search
+        bank = bank_for(spec, chosen)
+        rows.append(
+            {
+                "task": held.task,
+                "subset": held.subset,
+                "split": held.split,
+                "queries": len(held.queries),
+                "targets": len(held.targets),
+                "instructions": sum(not i.control for i in bank),
+                "relevant": sum(i.is_relevant(chosen.kind, held.task) for i in bank),
+                "controls": sum(i.control for i in bank),
+                "score": chosen.metric,
+                "paraphrases": len(held.paraphrases),
+                "paraphrases from": chosen.paraphrase_source or "none: no paraphrase pool",
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def geometry_models(study: Study) -> list[ModelSpec]:
+    """The models that the geometry names, else all of the study."""
+    labels = _spec(study).models
+    return list(study.models) if labels is None else [study.model_spec(label) for label in labels]
+
+
+def _shown(study: Study, folder: Path | None) -> tuple[LoadedModel, InstructedSet]:
+    spec = _spec(study)
+    models, sets = geometry_models(study), instructed_sets(study)
+    labels, tasks = [m.label for m in models], [s.search.task for s in sets]
+    if spec.map_model is not None and spec.map_model not in labels:
+        raise StudyError(f"geometry.map_model: {unknown('model label', spec.map_model, labels)}")
+    if spec.map_task is not None and spec.map_task not in tasks:
+        raise StudyError(f"geometry.map_task: {unknown('task', spec.map_task, sorted(set(tasks)))}")
+    model = models[labels.index(spec.map_model)] if spec.map_model else models[0]
+    chosen = sets[tasks.index(spec.map_task)] if spec.map_task else sets[0]
+    return load_model(model, folder), chosen
+
+
+def _kept(rows: pd.DataFrame, geometry: pd.DataFrame) -> pd.DataFrame:
+    """The per-query rows of the plain query, the relevant instructions and the set's best, as float32."""
+    ranked = statistics_rows(geometry)
+    best = list(ranked.loc[[ranked["score"].idxmax()], "instruction_id"]) if len(ranked) else []
+    keep = rows["relevant"].astype(bool) | rows["instruction_id"].isin([NONE_ID, *best])
+    kept = rows[keep].reset_index(drop=True)
+    numbers = kept.select_dtypes("number").columns
+    kept[numbers] = kept[numbers].astype(np.float32)
+    return kept
+
+
+def _spec(study: Study) -> GeometrySpec:
+    if study.geometry is None:
+        raise StudyError(f"study {study.name}: step 05 needs the key 'geometry'")
+    return study.geometry
+
+
+def geometry_instructions(study: Study) -> pd.DataFrame:
+    """The instructions that the study uses, as `instructions.instruction_table` shows them."""
+    spec = _spec(study)
+    bank: dict[str, Instruction] = {}
+    for chosen in instructed_sets(study):
+        bank |= {i.id: i for i in bank_for(spec, chosen)}
+    return instruction_table(bank.values())
