@@ -100,16 +100,16 @@ def make_client(spec: GeneratorSpec) -> Any:
     address = os.environ.get(spec.base_url_env) or HOSTED
     key = os.environ.get(spec.key_env)
     if not urlsplit(address).scheme.startswith("http"):
-        raise StudyError(f"{spec.base_url_env}: '{place(address)}' is no address; e.g. http://localhost:11434/v1")
+        raise StudyError(
+            f"{spec.base_url_env}: '{place(address)}' is no address; e.g. http://localhost:11434/v1"
+        )
     if not key and address == HOSTED:
         raise StudyError(
             f"no key: set {spec.key_env}, or set {spec.base_url_env} to a server of your own "
             "(Ollama: http://localhost:11434/v1, vllm serve: http://localhost:8000/v1)"
         )
     # Servers of one's own take any key; the client insists on one.
-    return OpenAI(
-        api_key=key or "none", base_url=address, timeout=spec.timeout, max_retries=spec.retries
-    )
+    return OpenAI(api_key=key or "none", base_url=address, timeout=spec.timeout, max_retries=spec.retries)
 
 
 def place(address: str) -> str:
@@ -202,18 +202,24 @@ class OpenAIBackend:
             for done in as_completed(waiting):
                 found = done.result()
                 failed_in_a_row = failed_in_a_row + 1 if isinstance(found, Failure) else 0
-                if isinstance(found, Failure) and (found.fatal or failed_in_a_row >= self.patience):
+                if isinstance(found, Failure) and failed_in_a_row >= self.patience:
                     found.fatal = True
-                    self.stopped = found
+                    self.stopped = self.stopped or found
                 yield waiting[done], found
         finally:  # when the caller stops early, no further request is sent
             pool.shutdown(wait=True, cancel_futures=True)
 
     def _one(self, request: Request) -> Answer | Failure:
+        if self.stopped is None:
+            found = self._send(request)
+            if isinstance(found, Failure) and found.fatal:
+                self.stopped = self.stopped or found
+            return found
+        return self.stopped
+
+    def _send(self, request: Request) -> Answer | Failure:
         import openai
 
-        if self.stopped is not None:
-            return self.stopped
         try:
             raw = self.client.chat.completions.with_raw_response.create(
                 **_named(chat_body(self.spec, self.model, request))
@@ -223,13 +229,22 @@ class OpenAIBackend:
             return explain(error, self.spec, self.model)
         except ValueError:
             return Failure(
-                reason=f"the server's answer is not JSON; does {self.spec.base_url_env} end with /v1?", fatal=True
+                reason=f"the server's answer is not JSON; does {self.spec.base_url_env} end with /v1?",
+                fatal=True,
             )
 
 
 def _named(body: dict[str, Any]) -> dict[str, Any]:
     """Fields that the client does not know go through its `extra_body`."""
-    known = {"model", "messages", "max_tokens", "max_completion_tokens", "temperature", "seed", "response_format"}
+    known = {
+        "model",
+        "messages",
+        "max_tokens",
+        "max_completion_tokens",
+        "temperature",
+        "seed",
+        "response_format",
+    }
     extra = {k: v for k, v in body.items() if k not in known}
     return {k: v for k, v in body.items() if k in known} | ({"extra_body": extra} if extra else {})
 
@@ -243,13 +258,17 @@ def explain(error: Exception, spec: GeneratorSpec, model: str) -> Failure:
     if isinstance(error, openai.AuthenticationError):
         return Failure(reason=f"401: {address} refused the key; check {spec.key_env}", fatal=True)
     if isinstance(error, openai.PermissionDeniedError):
-        return Failure(reason=f"403: the key in {spec.key_env} may not use '{model}' at {address}", fatal=True)
+        return Failure(
+            reason=f"403: the key in {spec.key_env} may not use '{model}' at {address}", fatal=True
+        )
     if isinstance(error, openai.NotFoundError):
         remedy = f"check the model's name ({spec.model_env}) and that {spec.base_url_env} ends with /v1"
         return Failure(reason=f"404: {address} does not know '{model}'; {remedy}: {said}", fatal=True)
     if isinstance(error, (openai.BadRequestError, openai.UnprocessableEntityError)):
         remedy = "a server without JSON schemas needs prompts.generator.structured: json_object or none"
-        return Failure(reason=f"{error.status_code}: the server refused the request ({remedy}): {said}", fatal=True)
+        return Failure(
+            reason=f"{error.status_code}: the server refused the request ({remedy}): {said}", fatal=True
+        )
     if isinstance(error, openai.RateLimitError):
         remedy = "wait or lower prompts.generator.concurrency; finished answers are kept"
         return Failure(reason=f"429: still limited after {spec.retries} further tries; {remedy}: {said}")

@@ -13,7 +13,16 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from helpers.backends import Answer, Failure, Request, chat_body, explain, make_client, model_name, read_completion
+from helpers.backends import (
+    Answer,
+    Failure,
+    Request,
+    chat_body,
+    explain,
+    make_client,
+    model_name,
+    read_completion,
+)
 from helpers.prompts_spec import GeneratorSpec
 from helpers.run import replacing, write_json
 
@@ -73,7 +82,9 @@ class BatchBackend:
                 if state.get("batch_id") is None:
                     state["batch_id"] = self._find(state["job"])
                 if state["batch_id"]:
-                    self.report(f"batch job {state['batch_id']}: picked up again ({len(state['requests'])} requests)")
+                    self.report(
+                        f"batch job {state['batch_id']}: picked up again ({len(state['requests'])} requests)"
+                    )
                     yield state
 
     def _find(self, job: str) -> str | None:
@@ -119,7 +130,9 @@ class BatchBackend:
             yield from self._collect(state)
         except openai.OpenAIError as error:
             failure = explain(error, self.spec, self.model)
-            failure.fatal = True  # the job may still be running: asking for it again is free, asking anew is not
+            failure.fatal = (
+                True  # the job may still be running: asking for it again is free, asking anew is not
+            )
             yield from ((i, failure) for i in state["requests"])
 
     def _collect(self, state: dict[str, Any]) -> Iterator[tuple[str, Answer | Failure]]:
@@ -169,4 +182,5 @@ class BatchBackend:
             return request_id, answer
         error = record.get("error") or (response.get("body") or {}).get("error") or {}
         said = error.get("message") if isinstance(error, dict) else error
-        return request_id, Failure(reason=f"batch answer {response.get('status_code') or ''}: {said or 'no reason given'}")
+        status = response.get("status_code") or ""
+        return request_id, Failure(reason=f"batch answer {status}: {said or 'no reason given'}")

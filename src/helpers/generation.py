@@ -99,16 +99,21 @@ def writer_of(spec: GeneratorSpec) -> dict[str, Any] | None:
 
 
 def generate(
-    study: Study, folder: Path, backend: Backend | None = None, report: Callable[[str], None] = print
+    study: Study,
+    folder: Path,
+    backend: Backend | None = None,
+    report: Callable[[str], None] = print,
+    contexts: dict[str, TaskContext] | None = None,
 ) -> Generated:
     """Ask for the prompts that are not in `folder` yet; write them with their provenance to `folder/prompts.json`.
 
     The levels are asked one after the other, because a level is shown what the earlier ones hold. Every attempt is kept
     in `folder/answers.jsonl`. Without a model in study and environment, what is there is used if it is complete.
+    contexts: task -> what is known of it; null takes mteb's metadata.
     """
     spec = study.prompts
     assert spec is not None
-    contexts = contexts_of(study)
+    contexts = contexts_of(study) if contexts is None else contexts
     store = AnswerStore(folder / "answers.jsonl")
     with store.alone():
         memory = _Memory(store, writer_of(spec.generator))
@@ -159,7 +164,9 @@ class _Memory:
         self.records.append(record)
 
 
-def _jobs(spec: PromptsSpec, contexts: dict[str, TaskContext], level: str, memory: _Memory) -> Sequence[Job[PromptList]]:
+def _jobs(
+    spec: PromptsSpec, contexts: dict[str, TaskContext], level: str, memory: _Memory
+) -> Sequence[Job[PromptList]]:
     jobs: dict[str, Job[PromptList]] = {}
     for context in contexts.values():
         given = context.given(level)
@@ -176,7 +183,9 @@ def _jobs(spec: PromptsSpec, contexts: dict[str, TaskContext], level: str, memor
             read=lambda text, finish: parse(text, PromptList, finish),
             schema=answer_schema(short),
             schema_name="prompts",
-            accept=lambda answer, short=short, present=tuple(present): problem(answer.prompts, short, present),  # type: ignore[misc]
+            accept=lambda answer, short=short, present=tuple(present): problem(
+                answer.prompts, short, present
+            ),  # type: ignore[misc]
         )
     return list(jobs.values())
 
@@ -214,14 +223,21 @@ def _ask(
         asked += 1
         memory.add(_record(outcome, by_id[outcome.job_id], backend, spec, memory.writer, level))
         done += outcome.reason is None
-        end = "accepted" if outcome.reason is None else f"not usable: {without_key(outcome.reason, spec.generator)}"
-        report(f"[{done}/{len(jobs)}] level {level}, place {outcome.job_id}, attempt {outcome.attempt}: {end}")
+        end = (
+            "accepted"
+            if outcome.reason is None
+            else f"not usable: {without_key(outcome.reason, spec.generator)}"
+        )
+        report(
+            f"[{done}/{len(jobs)}] level {level}, place {outcome.job_id}, attempt {outcome.attempt}: {end}"
+        )
     return asked
 
 
 def _record(
-    outcome: Outcome, job: Job[PromptList], backend: Backend, spec: PromptsSpec, writer: dict[str, Any] | None, level: str
-) -> dict[str, Any]:
+    outcome: Outcome, job: Job[PromptList], backend: Backend, spec: PromptsSpec, writer: dict[str, Any] | None,
+    level: str,
+) -> dict[str, Any]:  # fmt: skip
     answer = outcome.answer
     return {
         "place": outcome.job_id,
@@ -248,7 +264,9 @@ def _generated(spec: PromptsSpec, contexts: dict[str, TaskContext], memory: _Mem
             rows += [_provenance(task, level, e["text"], e["record"]) for e in entries]
             if len(entries) < spec.per_level:
                 short = spec.per_level - len(entries)
-                missing.append({"task": task, "level": level, "short": short, "reason": memory.last_reason(place)})
+                missing.append(
+                    {"task": task, "level": level, "short": short, "reason": memory.last_reason(place)}
+                )
     return Generated(
         pd.DataFrame(rows, columns=PROVENANCE),
         pd.DataFrame(missing, columns=["task", "level", "short", "reason"]),
@@ -267,7 +285,7 @@ def _provenance(task: str, level: str, text: str, record: dict[str, Any]) -> dic
         "created_at": record["created_at"], "fingerprint": answer.get("fingerprint"),
         "prompt_tokens": answer.get("prompt_tokens"), "answer_tokens": answer.get("answer_tokens"),
         "raw_answer": answer.get("text"), "reasoning": answer.get("reasoning"),
-        "request": json.dumps(record["request"], ensure_ascii=False),
+        "request": json.dumps(record["request"], ensure_ascii=False, sort_keys=True),
     }  # fmt: skip
 
 
@@ -275,7 +293,11 @@ def _write(path: Path, found: Generated) -> None:
     """The readable file: prompts with their provenance, without the long texts that the Parquet table also has."""
     short = found.table.drop(columns=["reasoning", "request"])
     records = short.astype(object).where(short.notna(), None).to_dict("records")
-    about = {"template": TEMPLATE_VERSION, "instructions": SYSTEM, "missing": found.missing.to_dict("records")}
+    about = {
+        "template": TEMPLATE_VERSION,
+        "instructions": SYSTEM,
+        "missing": found.missing.to_dict("records"),
+    }
     write_prompts(path, records, about)
 
 
@@ -298,8 +320,14 @@ def findings(table: pd.DataFrame, missing: pd.DataFrame | None = None) -> list[s
         distinct, places = part["text"].nunique(), part.groupby(["task", "level"]).ngroups
         tries = pd.to_numeric(part["attempt"], errors="coerce")
         again = int((tries > 1).sum())
-        sentence = f"{generator} wrote {distinct} distinct prompts for {places} combinations of task and level"
-        sentences.append(sentence + (f"; {again} of {len(part)} needed more than one attempt." if again else "."))
+        sentence = (
+            f"{generator} wrote {distinct} distinct prompts for {places} combinations of task and level"
+        )
+        sentences.append(
+            sentence + (f"; {again} of {len(part)} needed more than one attempt." if again else ".")
+        )
     if missing is not None and len(missing):
-        sentences.append(f"{int(missing['short'].sum())} prompts are still missing, in {len(missing)} combinations.")
+        sentences.append(
+            f"{int(missing['short'].sum())} prompts are still missing, in {len(missing)} combinations."
+        )
     return sentences

@@ -15,7 +15,10 @@ from helpers.paraphrases import same
 
 Embed = Callable[[Sequence[str]], np.ndarray]
 CHECKS = ("empty", "equal to source", "other language", "answer leaked", "too far")
-QUALITY = ["id", "text", "paraphrase", "distance", "shared_words", "length_ratio", "similarity", "language", "checks", "reasons"]
+QUALITY = [
+    "id", "text", "paraphrase", "distance", "shared_words", "length_ratio", "similarity", "language", "checks",
+    "reasons",
+]  # fmt: skip
 LEAST_LETTERS = 20  # shorter texts say too little about their language
 SURE = 0.95
 
@@ -39,12 +42,15 @@ def quality(
     other = [paraphrases[i] or "" for i in ids]
     cosine = np.full(len(ids), np.nan)
     if embed is not None and ids:
-        cosine = np.einsum("ij,ij->i", np.asarray(embed(source), dtype=float), np.asarray(embed(other), dtype=float))
+        cosine = np.einsum(
+            "ij,ij->i", np.asarray(embed(source), dtype=float), np.asarray(embed(other), dtype=float)
+        )
     expected = language or (language_of(" ".join(source))[0] if source else None)
     rows = []
     for number, query_id in enumerate(ids):
         text, paraphrase = source[number], other[number]
-        failed = dict(_failed(text, paraphrase, (answers or {}).get(query_id), cosine[number], least_similarity, expected))
+        answer = (answers or {}).get(query_id)
+        failed = dict(_failed(text, paraphrase, answer, cosine[number], least_similarity, expected))
         rows.append({
             "id": query_id, "text": text, "paraphrase": paraphrase,
             "distance": Levenshtein.normalized_distance(text, paraphrase), "shared_words": _overlap(text, paraphrase),

@@ -68,7 +68,9 @@ def wording_of(name: str) -> str:
         return name
     if name in WORDINGS:
         return WORDINGS[name]
-    raise StudyError(unknown("paraphrase wording", name, list(WORDINGS)) + "; or a wording that contains {input}")
+    raise StudyError(
+        unknown("paraphrase wording", name, list(WORDINGS)) + "; or a wording that contains {input}"
+    )
 
 
 def estimate(
@@ -118,7 +120,9 @@ def paraphrase(
     if max_cost is not None and before.cost is None and before.requests:
         raise StudyError("max_cost needs price_in and price_out (US dollars per million tokens)")
     if max_cost is not None and before.cost is not None and before.cost > max_cost:
-        raise StudyError(f"the run would cost about {before.cost:.2f} US dollars, more than max_cost {max_cost:.2f}")
+        raise StudyError(
+            f"the run would cost about {before.cost:.2f} US dollars, more than max_cost {max_cost:.2f}"
+        )
     template = wording_of(wording)
     store = AnswerStore(folder / "answers.jsonl")
     with store.alone():
@@ -180,7 +184,7 @@ def _stored(folder: Path, template: str, writer: dict[str, Any] | None) -> dict[
 def _table(
     queries: Mapping[str, str], wording: str, memory: dict[str, dict[str, Any]], reasons: dict[str, str]
 ) -> pd.DataFrame:
-    rows = []
+    rows: list[dict[str, Any]] = []
     for query_id, text in queries.items():
         record = memory.get(text)
         if record is None:
@@ -193,8 +197,9 @@ def _table(
             "id": query_id, "text": text, "paraphrase": record["paraphrase"], "wording": wording,
             "generator": writer.get("model"), "model_answered": answer.get("model"), "revision": writer.get("revision"),
             "backend": record["backend"], "parameters": json.dumps(parameters, sort_keys=True), "seed": record["seed"],
-            "attempt": record["attempt"], "created_at": record["created_at"], "prompt_tokens": answer.get("prompt_tokens"),
-            "answer_tokens": answer.get("answer_tokens"), "raw_answer": answer.get("text"),
+            "attempt": record["attempt"], "created_at": record["created_at"],
+            "prompt_tokens": answer.get("prompt_tokens"), "answer_tokens": answer.get("answer_tokens"),
+            "raw_answer": answer.get("text"),
         })  # fmt: skip
     table = pd.DataFrame(rows, columns=COLUMNS).astype(object)
     return table.where(table.notna(), None)
@@ -209,6 +214,7 @@ def _write(path: Path, table: pd.DataFrame) -> None:
 
 def same(one: str, other: str) -> bool:
     """Whether two texts have the same words, whatever their case, marks and blanks."""
+
     def reduced(text: str) -> str:
         return "".join(c for c in text.casefold() if c.isalnum())
 

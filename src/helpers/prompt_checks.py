@@ -7,6 +7,7 @@ person decides in the review file (`helpers.prompt_review`).
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,13 +17,14 @@ from helpers.near_duplicates import distances, representatives
 from helpers.prompt_context import TaskContext, contexts_of
 from helpers.prompt_review import Review, read_review
 from helpers.prompt_rules import SINGLE, Case, Spans
-from helpers.prompts import COLUMNS
 
 if TYPE_CHECKING:
     from helpers.study import Study
 
 MARKS = ["task", "prompt_id", "text", "level", "generator", "rule", "reason", "other", "distance"]
-REMOVALS = ["task", "prompt_id", "text", "level", "source", "generator", "rule", "reason", "kept_text", "distance", "by"]
+REMOVALS = [
+    "task", "prompt_id", "text", "level", "source", "generator", "rule", "reason", "kept_text", "distance", "by",
+]  # fmt: skip
 NEED_CONTEXT = ("task drift", "names the data set", "names a language")
 
 
@@ -60,10 +62,19 @@ def check(
     return marks.sort_values("position", kind="stable", ignore_index=True)
 
 
-def _mark(row: object, rule: str, reason: str, other: str | None = None, distance: float | None = None) -> dict[str, object]:
+def _mark(
+    row: object, rule: str, reason: str, other: str | None = None, distance: float | None = None
+) -> dict[str, object]:
     values = {name: getattr(row, name) for name in ("task", "prompt_id", "text", "level", "generator")}
     position = row.Index  # type: ignore[attr-defined]
-    return {"position": position, **values, "rule": rule, "reason": reason, "other": other, "distance": distance}
+    return {
+        "position": position,
+        **values,
+        "rule": rule,
+        "reason": reason,
+        "other": other,
+        "distance": distance,
+    }
 
 
 def _repeats(group: pd.DataFrame, threshold: float | None) -> list[dict[str, object]]:
@@ -79,7 +90,8 @@ def _repeats(group: pd.DataFrame, threshold: float | None) -> list[dict[str, obj
             rows.append(_mark(row, "duplicate", "the same text stands above", row.text, 0.0))
         elif texts[kept] != row.text:
             far = float(between[number, kept])
-            reason = f"differs by {far:.3f} from a prompt in the middle of its {np.sum(stands_for == kept)} near-duplicates"
+            others = int(np.sum(stands_for == kept))
+            reason = f"differs by {far:.3f} from the prompt in the middle of its {others} near-duplicates"
             rows.append(_mark(row, "near-duplicate", reason, texts[kept], far))
     return rows
 
@@ -104,19 +116,21 @@ def decide(
     table = found.reset_index(drop=True)
     over = table.groupby(["task", "level", "generator"], dropna=False).cumcount() >= spec.per_level
     dropped = np.array(
-        [review.decision(t, i) == "drop" for t, i in zip(table["task"], table["prompt_id"], strict=True)], dtype=bool
+        [review.decision(t, i) == "drop" for t, i in zip(table["task"], table["prompt_id"], strict=True)],
+        dtype=bool,
     )
     # What is out already does not stand for others.
     looked_at = table[~over.to_numpy() & ~dropped]
     marks = check(looked_at, contexts, texts, spec.max_characters, spec.near_duplicate_threshold)
     decided = _with_marks(table, marks, {*spec.remove, "duplicate"}, review)
-    decided.loc[over, ["kept", "rule", "reason", "by"]] = [False, "beyond per_level", f"more than {spec.per_level}", "study"]
-    decided.loc[dropped, ["kept", "rule", "reason", "by"]] = [False, "review", "dropped by the reviewer", "reviewer"]
+    removed = ["kept", "rule", "reason", "by"]
+    decided.loc[over, removed] = [False, "beyond per_level", f"more than {spec.per_level}", "study"]
+    decided.loc[dropped, removed] = [False, "review", "dropped by the reviewer", "reviewer"]
     return decided
 
 
 def _with_marks(table: pd.DataFrame, marks: pd.DataFrame, removing: set[str], review: Review) -> pd.DataFrame:
-    by_position = {position: group for position, group in marks.groupby("position")}
+    by_position = dict(iter(marks.groupby("position")))
     rows = []
     for position, task, text_id in zip(table.index, table["task"], table["prompt_id"], strict=True):
         own = by_position.get(position)
@@ -144,7 +158,7 @@ def removal_report(decided: pd.DataFrame) -> pd.DataFrame:
     return decided.loc[~decided["kept"].astype(bool), REMOVALS].reset_index(drop=True)
 
 
-def review_path(study: Study):  # type: ignore[no-untyped-def]
+def review_path(study: Study) -> Path:
     """The review file: the study's `review_file`, else `prompts/review.csv` in its run folder."""
     from helpers.run import run_folder
     from helpers.study import project_root
@@ -169,11 +183,12 @@ def findings(decided: pd.DataFrame, leak_unchecked: Iterable[str] = ()) -> list[
     if len(marked):
         names = marked["rules"].str.split("; ").explode().value_counts()
         listed = ", ".join(f"{n} for '{rule}'" for rule, n in names.items())
-        sentences.append(f"{len(marked)} of the prompts that stay carry a mark ({listed}); a reader should decide on them.")
+        sentences.append(
+            f"{len(marked)} prompts that stay carry a mark ({listed}); a reader should decide on them."
+        )
     unchecked = sorted(set(leak_unchecked))
     if unchecked:
-        sentences.append(f"Not looked for texts of the data set, because it could not be read: {', '.join(unchecked)}.")
+        sentences.append(
+            f"Not looked for texts of the data set, because it could not be read: {', '.join(unchecked)}."
+        )
     return sentences
-
-
-assert set(COLUMNS) >= {"task", "prompt_id", "text", "level", "generator"}

@@ -11,14 +11,17 @@ from dataclasses import dataclass, field
 from functools import cache
 
 from helpers.prompt_context import TaskContext, data_set_names
+from helpers.prompt_words import CODES, COMMON, LANGUAGES
 
 # Words that belong to one family of tasks. A prompt drifts when it has words of another family and none of its own.
 FAMILIES: dict[str, str] = {
     "Retrieval": r"retriev\w*|search\w*|find\w*|quer(?:y|ies)|look(?:ing)? up|answer\w*|relevant|evidence|question\w*",
     "Classification": r"classif\w*|categor\w*|label\w*|class(?:es)?|sentiment|polarity|kind|detect\w*|which|decide",
     "Clustering": r"cluster\w*|group\w*|theme\w*|together|topic\w*|partition\w*|like goes with like",
-    "STS": r"similar\w*|compar\w*|mean(?:s|ing)?|paraphras\w*|equivalen\w*|semantic\w*|same|close\w*|grad(?:e|ed|ing)|agree\w*",
-    "BitextMining": r"translat\w*|parallel|bitext|counterpart|other language|another language|cross-?lingual\w*|aligned",
+    "STS": r"similar\w*|compar\w*|mean(?:s|ing)?|paraphras\w*|equivalen\w*|semantic\w*|same|close\w*|grad(?:e|ed|ing)"
+    r"|agree\w*",
+    "BitextMining": r"translat\w*|parallel|bitext|counterpart|other language|another language|cross-?lingual\w*"
+    r"|aligned",
 }
 _LIKE = {
     "Reranking": "Retrieval", "InstructionRetrieval": "Retrieval", "InstructionReranking": "Retrieval",
@@ -34,30 +37,18 @@ VERBS: dict[str, str] = {
 }
 # "Generate a representation" is what an embedding model does.
 _VECTOR = r"(?:\w+ ){0,3}(?:representation|embedding|vector|encoding)"
-FOREIGN = rf"summari[sz]\w*|extract\w*(?! {_VECTOR})|generat\w*(?! {_VECTOR})|rewrit\w*|explain\w*|complete the|continue the|correct the"
-LANGUAGES = (
-    "Afrikaans Albanian Amharic Arabic Armenian Azerbaijani Basque Belarusian Bengali Bosnian Bulgarian Burmese Catalan "
-    "Cantonese Chinese Croatian Czech Danish Dutch English Estonian Filipino Finnish French Galician Georgian German "
-    "Greek Gujarati Hausa Hebrew Hindi Hungarian Icelandic Igbo Indonesian Irish Italian Japanese Javanese Kannada "
-    "Kazakh Khmer Korean Kurdish Lao Latvian Lithuanian Macedonian Malay Malayalam Mandarin Maltese Marathi Mongolian "
-    "Nepali Norwegian Pashto Persian Polish Portuguese Punjabi Romanian Russian Serbian Sinhala Slovak Slovenian Somali "
-    "Spanish Swahili Swedish Tagalog Tamil Telugu Thai Tibetan Turkish Ukrainian Urdu Uzbek Vietnamese Welsh Xhosa "
-    "Yoruba Zulu"
-).split()
-CODES = "ara ben bul ces cmn dan deu ell eng est fas fin fra heb hin hun ind ita jpn kor nld nor pol por ron rus spa "
-CODES += "swa swe tam tel tha tur ukr urd vie zho"
-# Words of a description that do not give the data set away.
-COMMON = set(
-    "text texts sentence sentences document documents question questions answer answers query queries passage passages "
-    "pair pairs task tasks data dataset datasets benchmark based using used with from their that this these those which "
-    "into between each different languages language short long given same ability corpus consisting consists containing "
-    "contains contain collection human annotated annotations retrieval retrieve clustering classification similarity "
-    "prompt prompts semantic textual translation translations translate relevant search find cluster classify meaning best only "
-    "without labels label grouped group groups graded where what whether about whose other them they have been were "
-    "class classes category categories topic topics representation representations represent groundtruth right near".split()
+FOREIGN = (
+    rf"summari[sz]\w*|extract\w*\b(?! {_VECTOR})|generat\w*\b(?! {_VECTOR})|rewrit\w*|explain\w*|complete the|"
+    r"continue the|correct the"
 )
-CHATTY = r"(?:here (?:is|are)|sure\b|certainly\b|of course|below (?:is|are)|as an ai\b|i (?:can|will|would)\b|please note)"
-SLOTS = r"[\[{<](?:your |the |insert )?(?:text|input|query|sentence|document|passage|question|tweet|here)(?: here)?[\]}>]"
+CHATTY = (
+    r"(?:here (?:is|are)|sure\b|certainly\b|of course|below (?:is|are)|as an ai\b|"
+    r"i (?:can|will|would)\b|please note)"
+)
+SLOTS = (
+    r"[\[{<](?:your |the |insert )?"
+    r"(?:text|input|query|sentence|document|passage|question|tweet|here)(?: here)?[\]}>]"
+)
 
 
 @dataclass(frozen=True)
@@ -159,7 +150,9 @@ def names_the_data_set(case: Case) -> str | None:
         mine = {n.casefold() for n in data_set_names(own)} if task != own else set()
         for name in data_set_names(task):
             if name.casefold() not in mine and _mentions(case.text, name) and not _is_described(case, name):
-                return f"'{name}' names {'the data set' if task == own else task}, which the level does not give"
+                return (
+                    f"'{name}' names {'the data set' if task == own else task}, which the level does not give"
+                )
     if case.level == "task":
         for word in re.findall(r"[A-Za-z][\w-]{3,}", case.text):
             if word.casefold() in _telling_words(case.context):
@@ -176,7 +169,7 @@ def names_a_language(case: Case) -> str | None:
     for name in dict.fromkeys([*LANGUAGES, *(case.context.languages if case.context else ())]):
         if name not in given and len(name) > 2 and re.search(rf"\b{re.escape(name)}\b", case.text):
             return f"'{name}' is a language that the level does not give"
-    for code in CODES.split():
+    for code in CODES:
         if code not in codes and re.search(rf"(?<!-)\b{code}\b", case.text):
             return f"'{code}' is the code of a language that the level does not give"
     return None
@@ -216,6 +209,6 @@ def _is_described(case: Case, name: str) -> bool:
 def _telling_words(context: TaskContext) -> frozenset[str]:
     """Words of a description that tell the data set: longer ones, without what any data set is described with."""
     own_kind = set(_words(context.kind))
-    words = {w for w in re.findall(r"[a-z][\w-]{3,}", context.description.casefold())}
+    words = set(re.findall(r"[a-z][\w-]{3,}", context.description.casefold()))
     singular = {w.removesuffix("s") for w in words if w.endswith("s")}
     return frozenset(w for w in words | singular if w not in COMMON and w not in own_kind)

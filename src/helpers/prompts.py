@@ -60,8 +60,8 @@ def prompt_table(study: Study) -> pd.DataFrame:
     """The prompts that a study evaluates, then per task its two baselines.
 
     Columns task, prompt_id, kind, text, level, source, generator; one row per task and distinct text, in the order of
-    the study's tasks. Prompts that a removing rule or a reviewer takes out are left out (`helpers.prompt_checks` reports
-    them). Raises `StudyError` for a task without prompts, an unreadable file, or prompts not generated yet.
+    the study's tasks. Prompts that a removing rule or a reviewer takes out are left out (`helpers.prompt_checks`
+    reports them). Raises `StudyError` for a task without prompts, an unreadable file, or prompts not generated yet.
     """
     kept = final_prompts(study, candidates(study))
     baselines = pd.DataFrame(
@@ -95,8 +95,8 @@ def candidates(study: Study) -> pd.DataFrame:
         if not path.is_file():
             raise StudyError(
                 f"study {study.name}: its {spec.expected_count(len(study.tasks))} prompts are not generated yet; set "
-                f"{spec.generator.base_url_env} and {spec.generator.key_env} and run notebook 01, or set prompts.source "
-                "to file"
+                f"{spec.generator.base_url_env} and {spec.generator.key_env} and run notebook 01, or set "
+                "prompts.source to file"
             )
         table = read_prompts(path)
         _require_complete(study, table)
@@ -106,9 +106,12 @@ def candidates(study: Study) -> pd.DataFrame:
     missing = [t.name for t in study.tasks if t.name not in set(table["task"])]
     if missing:
         where = ", ".join(f.path for f in spec.files()) or "generated prompts"
-        raise StudyError(f"{where}: no prompts for '{missing[0]}': {unknown('task', missing[0], sorted(set(table['task'])))}")
+        near = unknown("task", missing[0], sorted(set(table["task"])))
+        raise StudyError(f"{where}: no prompts for '{missing[0]}': {near}")
     wanted = [t.name for t in study.tasks]
-    return table[table["task"].isin(wanted) & table["level"].isin([*spec.levels, None])].reset_index(drop=True)
+    return table[table["task"].isin(wanted) & table["level"].isin([*spec.levels, None])].reset_index(
+        drop=True
+    )
 
 
 def _require_complete(study: Study, table: pd.DataFrame) -> None:
@@ -119,14 +122,16 @@ def _require_complete(study: Study, table: pd.DataFrame) -> None:
     assert spec is not None
     counts = table.groupby(["task", "level"]).size()
     short = {
-        (t.name, level): spec.per_level - int(counts.get((t.name, level), 0)) for t in study.tasks for level in spec.levels
+        (t.name, level): spec.per_level - int(counts.get((t.name, level), 0))
+        for t in study.tasks
+        for level in spec.levels
     }
     lacking = {place: n for place, n in short.items() if n > 0}
     if lacking:
         (task, level), _ = next(iter(lacking.items()))
         raise StudyError(
-            f"study {study.name}: {sum(lacking.values())} of {spec.expected_count(len(study.tasks))} generated prompts are "
-            f"missing (first: {task}, level {level}); run notebook 01 again: it asks only for these"
+            f"study {study.name}: {sum(lacking.values())} of {spec.expected_count(len(study.tasks))} generated prompts "
+            f"are missing (first: {task}, level {level}); run notebook 01 again: it asks only for these"
         )
 
 
@@ -148,7 +153,9 @@ def read_prompts(path: Path) -> pd.DataFrame:
         text = path.read_text(encoding="utf-8")
         content = json.loads(text) if path.suffix == ".json" else yaml.safe_load(text)
     except FileNotFoundError:
-        raise StudyError(f"{path.name}: there is no such prompt file; check prompts.file of the study") from None
+        raise StudyError(
+            f"{path.name}: there is no such prompt file; check prompts.file of the study"
+        ) from None
     except (UnicodeDecodeError, ValueError, yaml.YAMLError) as error:
         raise StudyError(f"{path.name}: not readable: {error}") from None
     if isinstance(content, dict) and content.get("format") == FORMAT:
@@ -179,7 +186,9 @@ def _level_rows(path: Path, content: dict[str, Any]) -> Iterable[dict[str, Any]]
 
     for task, levels in content.items():
         if not isinstance(levels, dict):
-            raise StudyError(f"{path.name}: {task}: must map levels ({', '.join(LEVELS)}) to lists of prompts")
+            raise StudyError(
+                f"{path.name}: {task}: must map levels ({', '.join(LEVELS)}) to lists of prompts"
+            )
         for level, texts in levels.items():
             if level not in LEVELS:
                 raise StudyError(f"{path.name}: {task}: {unknown('level', str(level), list(LEVELS))}")
@@ -188,7 +197,9 @@ def _level_rows(path: Path, content: dict[str, Any]) -> Iterable[dict[str, Any]]
             for number, text in enumerate(texts):
                 if not isinstance(text, str):
                     # YAML reads `- Query:` as a mapping: the usual slip.
-                    raise StudyError(f"{path.name}: {task}.{level}[{number}]: {text!r} is not text; put it in quotes")
+                    raise StudyError(
+                        f"{path.name}: {task}.{level}[{number}]: {text!r} is not text; put it in quotes"
+                    )
                 yield row(str(task), text, level)
 
 
@@ -199,9 +210,11 @@ def _own_row(path: Path, number: int, record: Any) -> dict[str, Any]:
         level = record.get("level")
         if level is not None and level not in LEVELS:
             raise ValueError(f"level {level!r}")
-        return row(_text(record["task"]), _text(record["text"]), level, record.get("source", "llm"), record.get("generator"))
+        source, generator = record.get("source", "llm"), record.get("generator")
+        return row(_text(record["task"]), _text(record["text"]), level, source, generator)
     except (KeyError, TypeError, AttributeError, ValueError) as error:
-        raise StudyError(f"{path.name}: prompts[{number}]: {type(error).__name__}: {error}; needs task and text") from None
+        problem = f"{type(error).__name__}: {error}"
+        raise StudyError(f"{path.name}: prompts[{number}]: {problem}; needs task and text") from None
 
 
 def _published_row(path: Path, number: int, record: Any, generator: str | None) -> dict[str, Any]:

@@ -39,19 +39,25 @@ class GeneratorSpec(Strict):
 
     backend: Literal["openai", "batch", "vllm"] = "openai"
     model: str | None = None
-    revision: str | None = Field(None, description="revision of the weights, recorded (vllm: loaded)")
+    revision: str | None = Field(default=None, description="revision of the weights, recorded (vllm: loaded)")
     base_url_env: str = "OPENAI_BASE_URL"
     key_env: str = "OPENAI_API_KEY"
     model_env: str = "OPENAI_MODEL"
     structured: Literal["json_schema", "json_object", "none"] = "json_schema"
-    temperature: float | None = Field(None, ge=0, le=2, description="null: the server's own, as in study 1")
-    max_tokens: int = Field(4096, gt=0, description="per answer, reasoning included")
-    seed: int | None = Field(42, description="sent with every request; null sends none")
-    attempts: int = Field(5, ge=1, le=100, description="answers asked for until one is valid (study 1: up to 100)")
-    retries: int = Field(4, ge=0, description="further tries of a request that failed for a passing reason")
-    timeout: float = Field(120.0, gt=0, description="seconds for one answer")
-    concurrency: int = Field(4, ge=1, description="requests under way at once (paraphrases)")
-    poll_seconds: float = Field(30.0, gt=0, description="pause between two looks at a batch job")
+    temperature: float | None = Field(
+        default=None, ge=0, le=2, description="null: the server's own, as in study 1"
+    )
+    max_tokens: int = Field(default=4096, gt=0, description="per answer, reasoning included")
+    seed: int | None = Field(default=42, description="sent with every request; null sends none")
+    attempts: int = Field(
+        default=5, ge=1, le=100, description="answers asked for until one is valid (study 1: up to 100)"
+    )
+    retries: int = Field(
+        default=4, ge=0, description="further tries of a request that failed for a passing reason"
+    )
+    timeout: float = Field(default=120.0, gt=0, description="seconds for one answer")
+    concurrency: int = Field(default=4, ge=1, description="requests under way at once (paraphrases)")
+    poll_seconds: float = Field(default=30.0, gt=0, description="pause between two looks at a batch job")
     extra: dict[str, Any] = Field(default_factory=dict, description="further fields of the request or engine")
 
     @field_validator("base_url_env", "key_env", "model_env")
@@ -65,7 +71,9 @@ class GeneratorSpec(Strict):
     @field_validator("extra")
     @classmethod
     def _holds_no_secret(cls, extra: dict[str, Any]) -> dict[str, Any]:
-        named = [k for k in extra if any(w in k.lower() for w in ("key", "authorization", "secret", "password"))]
+        named = [
+            k for k in extra if any(w in k.lower() for w in ("key", "authorization", "secret", "password"))
+        ]
         if named:
             raise ValueError(f"'{named[0]}' looks like a secret; secrets come from the environment only")
         return extra
@@ -83,12 +91,12 @@ class PromptsSpec(Strict):
     source: Literal["file", "generate", "published"] = "file"
     file: str | PromptFile | list[str | PromptFile] | None = None
     levels: list[Level] = Field(default=list(LEVELS), min_length=1)
-    per_level: int = Field(5, ge=1)
+    per_level: int = Field(default=5, ge=1)
     generator: GeneratorSpec = GeneratorSpec()
     application: Literal["raw", "template"] = "raw"
     separator: str = " "
-    near_duplicate_threshold: float | None = Field(0.1, ge=0, le=1)
-    max_characters: int = Field(200, ge=1, description="longer prompts are marked 'too long'")
+    near_duplicate_threshold: float | None = Field(default=0.1, ge=0, le=1)
+    max_characters: int = Field(default=200, ge=1, description="longer prompts are marked 'too long'")
     remove: list[str] = Field(default=list(REMOVING), description="rules that remove a prompt by themselves")
     review_file: str | None = None
 

@@ -37,7 +37,9 @@ def parse(text: str, shape: type[Shape], finish_reason: str | None = None) -> Sh
         except ValidationError as error:
             problem = problem or _readable(error)
     if finish_reason == "length":
-        raise NotUsable("the answer was cut off before the JSON ended; answer more briefly (or raise max_tokens)")
+        raise NotUsable(
+            "the answer was cut off before the JSON ended; answer more briefly (or raise max_tokens)"
+        )
     if not text.strip():
         raise NotUsable("the answer was empty")
     if not found:

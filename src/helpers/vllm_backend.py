@@ -25,7 +25,9 @@ class VllmBackend:
 
         model = model_name(spec)
         if model is None:
-            raise StudyError(f"no model: set {spec.model_env} or prompts.generator.model, e.g. openai/gpt-oss-120b")
+            raise StudyError(
+                f"no model: set {spec.model_env} or prompts.generator.model, e.g. openai/gpt-oss-120b"
+            )
         try:
             import vllm
         except ImportError:
@@ -52,12 +54,15 @@ class VllmBackend:
             return
         for request, output in zip(requests, outputs, strict=True):
             first = output.outputs[0]
-            yield request.id, Answer(
-                text=first.text,
-                finish_reason=first.finish_reason,
-                model=self.model,
-                prompt_tokens=len(output.prompt_token_ids or []),
-                answer_tokens=len(first.token_ids or []),
+            yield (
+                request.id,
+                Answer(
+                    text=first.text,
+                    finish_reason=first.finish_reason,
+                    model=self.model,
+                    prompt_tokens=len(output.prompt_token_ids or []),
+                    answer_tokens=len(first.token_ids or []),
+                ),
             )
 
     def _sampling(self, request: Request) -> Any:

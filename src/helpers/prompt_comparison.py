@@ -1,0 +1,98 @@
+"""Do two sets of prompts score differently? A permutation test on the medians, as study 1 used for human prompts."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pandas as pd
+from scipy.stats import permutation_test
+
+COMPARISON = [
+    "model", "task", "first", "second", "first_prompts", "second_prompts", "first_median", "second_median",
+    "difference", "p_value", "p_holm", "differs", "resamples",
+]  # fmt: skip
+
+
+def compare_sets(
+    scores: pd.DataFrame,
+    prompts: pd.DataFrame,
+    by: str = "generator",
+    resamples: int = 10_000,
+    alpha: float = 0.05,
+    seed: int = 42,
+) -> pd.DataFrame:
+    """Difference of the median scores of two prompt sets, per model and task, with a two-sided permutation test.
+
+    scores: rows with model, task, prompt_id, main_score (and subset, of which the mean is taken). prompts: rows with
+    task, prompt_id and the column `by` that names the set (generator, source, level); a prompt in two sets counts in
+    both. p_holm: Holm's correction over all rows. Sets with fewer than two scored prompts are left out. Labels are
+    shuffled `resamples` times, or in every way where there are no more.
+    """
+    usable = scores[scores["main_score"].notna()]
+    if "status" in usable:
+        usable = usable[usable["status"] == "ok"]
+    mean = usable.groupby(["model", "task", "prompt_id"], as_index=False)["main_score"].mean()
+    sets = prompts.dropna(subset=[by])[["task", "prompt_id", by]].drop_duplicates()
+    merged = mean.merge(sets, on=["task", "prompt_id"])
+    order = list(dict.fromkeys(sets[by].astype(str)))
+    rows = []
+    for (model, task), group in merged.groupby(["model", "task"], sort=False):
+        parts = {str(n): part["main_score"].to_numpy() for n, part in group.groupby(by, sort=False)}
+        for one, other in itertools.combinations(sorted(parts, key=order.index), 2):
+            a, b = parts[one], parts[other]
+            if len(a) < 2 or len(b) < 2:
+                continue
+            rows.append({
+                "model": model, "task": task, "first": one, "second": other, "first_prompts": len(a),
+                "second_prompts": len(b), "first_median": float(np.median(a)), "second_median": float(np.median(b)),
+                "difference": float(np.median(a) - np.median(b)), "p_value": median_test(a, b, resamples, seed),
+                "resamples": resamples,
+            })  # fmt: skip
+    table = pd.DataFrame(rows, columns=COMPARISON)
+    table["p_holm"] = holm(table["p_value"].to_numpy(dtype=float))
+    table["differs"] = table["p_holm"] < alpha
+    return table
+
+
+def median_test(a: np.ndarray, b: np.ndarray, resamples: int = 10_000, seed: int = 42) -> float:
+    """Two-sided p-value of the difference of medians when the labels of the scores are exchanged."""
+    result = permutation_test(
+        (a, b),
+        lambda x, y, axis: np.abs(np.median(x, axis=axis) - np.median(y, axis=axis)),
+        permutation_type="independent",
+        vectorized=True,
+        n_resamples=resamples,
+        alternative="greater",  # of the absolute difference: both tails
+        rng=np.random.default_rng(seed),
+    )
+    return float(result.pvalue)
+
+
+def holm(p_values: np.ndarray) -> np.ndarray:
+    """Holm's step-down adjusted p-values; empty in, empty out."""
+    from statsmodels.stats.multitest import multipletests
+
+    return multipletests(p_values, method="holm")[1] if len(p_values) else p_values
+
+
+def findings(table: pd.DataFrame, alpha: float = 0.05) -> list[str]:
+    """What the comparison says, in sentences; a difference that was not found is not written as equality."""
+    if table.empty:
+        return ["There are no two sets of prompts with scores to compare."]
+    sentences = []
+    for (one, other), part in table.groupby(["first", "second"], sort=False):
+        differing = part[part["differs"]]
+        sentence = (
+            f"{one} against {other}: the median score differs in {len(differing)} of {len(part)} pairs of "
+        )
+        sentence += "model and task"
+        sentence += f" (permutation test, Holm-corrected, alpha {alpha:g})"
+        if len(differing):
+            biggest = differing.loc[differing["difference"].abs().idxmax()]
+            sentence += f"; most for {biggest['model']} on {biggest['task']} ({biggest['difference']:+.3f})"
+        else:
+            small = int(min(part["first_prompts"].min(), part["second_prompts"].min()))
+            sentence += f"; with as few as {small} prompts in a set a difference could be missed"
+        sentences.append(sentence + ".")
+    return sentences
