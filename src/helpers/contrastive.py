@@ -12,6 +12,7 @@ from typing import Any
 
 import torch
 from sentence_transformers import SentenceTransformer
+from sentence_transformers.base.losses.merged_forward import embed_columns
 from sentence_transformers.sentence_transformer.losses import (
     CachedMultipleNegativesRankingLoss,
     MultipleNegativesRankingLoss,
@@ -55,12 +56,9 @@ class InfoNCE(MultipleNegativesRankingLoss):
         self.in_batch, self.mask_false, self.deduplicate = in_batch, mask_false, deduplicate
 
     def forward(self, sentence_features: Iterable[dict[str, Tensor]], labels: Tensor) -> Tensor:
-        columns = list(sentence_features)
-        if not self.deduplicate or any("input_ids" not in c or c["input_ids"].ndim != 2 for c in columns):
-            return super().forward(columns, labels)
-        queries = self.model(columns[0])["sentence_embedding"]
-        documents = embed_distinct(self.model, columns[1:], labels)
-        return self.compute_loss_from_embeddings([queries, *documents], labels)
+        if not self.deduplicate:
+            return super().forward(sentence_features, labels)
+        return self.compute_loss_from_embeddings(embed_batch(self.model, sentence_features, labels), labels)
 
     def compute_loss_from_embeddings(self, embeddings: list[Tensor], labels: Tensor) -> Tensor:
         out = excluded(labels, self.in_batch, self.mask_false)
@@ -98,6 +96,18 @@ class CachedInfoNCE(CachedMultipleNegativesRankingLoss):
             loss.backward()
             loss = loss.detach()
         return loss
+
+
+def embed_batch(
+    model: torch.nn.Module, sentence_features: Iterable[dict[str, Tensor]], labels: Tensor
+) -> list[Tensor]:
+    """Embeddings of queries and documents, one (rows, dimension) tensor per column of the batch."""
+    columns = list(sentence_features)
+    if any(
+        "input_ids" not in c or c["input_ids"].ndim != 2 for c in columns
+    ):  # a static table has no such batch
+        return embed_columns(model, columns)
+    return [model(columns[0])["sentence_embedding"], *embed_distinct(model, columns[1:], labels)]
 
 
 def embed_distinct(

@@ -139,7 +139,7 @@ def read_examples(path: Path) -> pd.DataFrame:
             f"{path.name}: the id '{table['id'][table['id'].duplicated()].iloc[0]}' stands there twice"
         )
     table["language"] = table["language"].fillna("") if "language" in table else ""
-    table["part"] = table["split"] if "split" in table else ""
+    table["part"] = table.get("split", "")
     return table[[*EXAMPLE_COLUMNS, "part"]].astype({"id": str})
 
 
