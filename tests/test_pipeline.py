@@ -188,3 +188,10 @@ def test_a_silent_notebook_gives_a_sign_of_life_and_progress_bars_are_thinned():
 
 def test_clock():
     assert [clock(s) for s in (0.2, 75.2, 3671)] == ["0:00", "1:15", "1:01:11"]
+
+
+def test_a_study_outside_the_studies_folder_is_named_by_its_file(project):
+    (project / "mine.yml").write_text(STUDY.replace("mini", "mine"))
+    chain = prepare(project / "mine.yml")
+    assert chain.command == "make report STUDY=mine.yml" and chain.parameters["01"] == {"study": "mine.yml"}
+    assert chain.folder == project / "data" / "runs" / "mine"

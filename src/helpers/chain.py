@@ -45,8 +45,7 @@ class Chain:
     @property
     def command(self) -> str:
         """The command that completes the run; a study outside data/studies is named by its file."""
-        given = self.study.name if self.study_file == _home(self.study.name) else str(self.study_file)
-        return f"make report STUDY={given}"
+        return f"make report STUDY={_reference(self.study.name, self.study_file)}"
 
 
 def prepare(
@@ -77,7 +76,7 @@ def prepare(
         raise StudyError(f"no step lies between {first} and {last}")
     sources = {step: read_notebook(paths[step]) for step in steps}
     known = {step: declared(sources[step], paths[step].name) for step in steps}
-    reference = loaded.name if file == _home(loaded.name) else str(file)
+    reference = _reference(loaded.name, file)
     parameters: dict[str, dict[str, Any]] = {step: {"study": reference} for step in steps}
     used: set[str] = set()
     for step in selected:
@@ -128,5 +127,9 @@ def plan_lines(chain: Chain) -> list[str]:
     return lines
 
 
-def _home(name: str) -> Path:
-    return (project_root() / "data" / "studies" / f"{name}.yml").resolve()
+def _reference(name: str, file: Path) -> str:
+    """How a study is named to a notebook: by its name, else by its file, relative to the project where it lies there."""
+    root = project_root()
+    if file == (root / "data" / "studies" / f"{name}.yml").resolve():
+        return name
+    return str(file.relative_to(root) if file.is_relative_to(root) else file)
