@@ -128,7 +128,7 @@ def plan_lines(chain: Chain) -> list[str]:
 
 
 def _reference(name: str, file: Path) -> str:
-    """How a study is named to a notebook: by its name, else by its file, relative to the project where it lies there."""
+    """How a study is named to a notebook: by its name, else by its file (relative where it lies in the project)."""
     root = project_root()
     if file == (root / "data" / "studies" / f"{name}.yml").resolve():
         return name
