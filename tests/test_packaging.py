@@ -90,6 +90,13 @@ def test_notebooks_keep_the_rules(path):
     assert problems(path) == []
 
 
+def test_the_readme_names_every_table_that_a_notebook_saves():
+    readme = (ROOT / "README.md").read_text()
+    for path in notebook_paths(ROOT).values():
+        for name in re.findall(r'save_table\(\\"(\w+)\\"', path.read_text()):
+            assert re.search(rf"\| {path.name[:2]} \|.*\| `{name}` \|", readme), f"{path.name}: {name}"
+
+
 def test_no_machine_path_is_in_a_tracked_file():
     if not (ROOT / ".git").exists():
         pytest.skip("not a git checkout")

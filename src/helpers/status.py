@@ -147,7 +147,8 @@ def _failed_cells(before: Step, folder: Path) -> str | None:
 
 def snapshot(folder: Path, notebook: Path) -> dict[str, tuple[int, int]]:
     """Identity and time of every result file, to see afterwards which ones a step wrote."""
-    files = [*folder.glob("tables/*.parquet"), *folder.glob("findings/*.json"), notebook]
+    kinds = ("tables/*.parquet", "findings/*.json", "prompts/*")  # a person may decide in prompts/review.csv
+    files = [*(path for kind in kinds for path in folder.glob(kind)), notebook]
     found = {}
     for path in files:
         if path.is_file():
