@@ -31,6 +31,7 @@ def tiny_study(
         "tasks": [{"name": t} if isinstance(t, str) else t for t in tasks],
         "prompts": {"source": "file", "file": "data/demo/prompts.yml"},
     }
+    tmp_path.mkdir(parents=True, exist_ok=True)
     path = tmp_path / "tiny.yml"
     path.write_text(yaml.safe_dump(content | keys), encoding="utf-8")
     return load_study(path)
