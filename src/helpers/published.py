@@ -23,12 +23,13 @@ SCORE_COLUMNS = [
     "model", "model_name", "revision", "task", "task_type", "split", "subset", "languages", "prompt_id", "kind",
     "prompt", "level", "source", "generator", "application", "separator", "include_prompt", "seed", "metric",
     "main_score", "mteb_version", "dataset_revision", "data_fingerprint", "dtype", "max_length", "seconds",
-    "experiment", "status", "reason", "record",
+    "experiment", "status", "reason", "record", "default_prefix",
 ]  # fmt: skip
 PROBLEM_COLUMNS = ["file", "kind", "reason"]
 PROMPT_COLUMNS = ["task", "text", "level", "generator", "file"]
 # What of `experiment_kwargs` describes the prompt; anything else makes the run a variant of its model.
 PROMPT_KEYS = {"prompts", "prompt_id", "prompt_sha256", "application", "separator"}
+SIDED_TYPES = ("Retrieval", "Reranking", "InstructionRetrieval", "InstructionReranking")
 TEMPLATE_LOADERS = ("instruct",)  # names of mteb loaders that wrap a prompt in the model's template
 
 
@@ -74,6 +75,8 @@ def read_results(source: Path) -> Published:
     for row in rows:
         row["task_type"], metric = facts.get(row["task"], (None, None))
         row["metric"] = metric or row["metric"]
+        if row["kind"] == "default":
+            row["default_prefix"] = default_prefix(row["default_prefix"], row["task"], row["task_type"])
     scores = pd.DataFrame(rows, columns=SCORE_COLUMNS)
     keys = ["model", "task", "kind", "prompt_id", "revision", "record"]
     scores = scores.sort_values(keys, kind="stable", ignore_index=True)
@@ -250,7 +253,7 @@ def _rows(
             "max_length": (meta.get("loader_kwargs") or {}).get("max_seq_length") or meta.get("max_tokens"),
             "seconds": result.get("evaluation_time"), "experiment": experiment,
             "status": "ok" if usable else "failed", "reason": None if usable else "main_score is not a finite number",
-            "record": number,
+            "record": number, "default_prefix": meta,
         })  # fmt: skip
     return rows
 
@@ -276,6 +279,26 @@ def _application(kind: str, kwargs: Mapping[str, Any], meta: Mapping[str, Any], 
     if not isinstance(loader, str):
         return None
     return "template" if any(word in loader.lower() for word in TEMPLATE_LOADERS) else "raw"
+
+
+def default_prefix(meta: Mapping[str, Any], task: str, task_type: str | None) -> str | None:
+    """What a model's default puts before a text of a task: "template", "raw" or "nothing"; None where unknown.
+
+    Inferred from the metadata beside the result. An instruction loader always uses its template. mteb's plain wrapper
+    looks for a prompt named `<Task>-query`, `<Task>`, `<Type>-query`, `<Type>` or `query`, those for queries only where
+    the task tells queries from documents, and otherwise puts nothing there.
+    """
+    loader, kwargs = meta.get("loader"), meta.get("loader_kwargs")
+    if not isinstance(loader, str):
+        return None
+    if any(word in loader.lower() for word in TEMPLATE_LOADERS):
+        return "template"
+    if loader != "SentenceTransformerEncoderWrapper" or task_type is None:
+        return None
+    named = (kwargs or {}).get("model_prompts") or {}
+    sided = task_type in SIDED_TYPES
+    keys = [f"{task}-query", task, f"{task_type}-query", task_type, "query"] if sided else [task, task_type]
+    return "raw" if any(named.get(k) for k in keys) else "nothing"
 
 
 def _metric(record: Mapping[str, Any]) -> str | None:

@@ -63,9 +63,9 @@ def bootstrap_spread(
     if n < 3 or n_cells == 0:
         return out
     rng = np.random.default_rng(seed)
-    positions = np.sort(rng.integers(0, n, size=(draws, n), dtype=np.int32), axis=1)
-    counts = np.zeros((draws, n))
-    np.add.at(counts, (np.arange(draws)[:, None], positions), 1.0)
+    positions = np.sort(rng.integers(0, n, size=(n, draws)), axis=0)
+    place = positions * draws + np.arange(draws)
+    counts = np.bincount(place.ravel(), minlength=n * draws).reshape(n, draws).astype(float)
     tail = [(1 - level) / 2, (1 + level) / 2]
     for start in range(0, n_cells, block):
         rows = slice(start, start + block)
@@ -111,28 +111,35 @@ def _ratio(top: np.ndarray, bottom: np.ndarray) -> np.ndarray:
 
 
 def _moment_intervals(x: np.ndarray, counts: np.ndarray, tail: list[float]) -> dict[str, np.ndarray]:
-    """Bootstrap-t intervals of mean, log sd and log cv from the resampled first four moments."""
+    """Bootstrap-t intervals of mean, log sd and log cv from the resampled first four moments (cells, draws)."""
     n = x.shape[1]
     mean = x.mean(1)
     d = x - mean[:, None]  # centred first: raw fourth moments would cancel
-    e1, e2, e3, e4 = (counts @ (d**k).T / n for k in (1, 2, 3, 4))
-    m2 = np.maximum(e2 - e1**2, 0)
-    m3 = e3 - 3 * e1 * e2 + 2 * e1**3
-    m4 = e4 - 4 * e1 * e3 + 6 * e1**2 * e2 - 3 * e1**4
-    own = [np.mean(d**k, axis=1) for k in (2, 3, 4)]
+    e1, e2, e3, e4 = (d**k @ counts / n for k in (1, 2, 3, 4))
+    square = e1 * e1
+    m2 = np.maximum(e2 - square, 0)
+    m3 = e3 - 3 * e1 * e2 + 2 * e1 * square
+    m4 = e4 - 4 * e1 * e3 + 6 * square * e2 - 3 * square * square
+    own = [np.mean(d**k, axis=1)[:, None] for k in (2, 3, 4)]
     tiny = np.maximum(own[0], 1e-300) * 1e-12
+    out = {}
     with np.errstate(divide="ignore", invalid="ignore"):
-        sd_b, sd = np.sqrt(np.maximum(m2, tiny)), np.sqrt(own[0])
-        mean_t = np.quantile(e1 / sd_b, tail, axis=0)
-        out = {"mean": np.stack([mean - mean_t[1] * sd, mean - mean_t[0] * sd], 1)}
-        mean_b = mean + e1
-        for name, centre_b, centre in (("sd", None, None), ("cv", mean_b, mean)):
-            se_b = _log_error(m2, m3, m4, centre_b, n, tiny)
-            se = _log_error(*own, centre, n, tiny)
-            estimate = np.log(sd) - (0 if centre is None else np.log(np.abs(centre)))
-            log_b = np.log(sd_b) - (0 if centre_b is None else np.log(np.abs(centre_b)))
-            q = np.quantile((log_b - estimate) / se_b, tail, axis=0)
-            out[name] = np.exp(np.stack([estimate - q[1] * se, estimate - q[0] * se], 1))
+        sd = np.sqrt(own[0])
+        safe = np.maximum(m2, tiny)
+        low, high = _quantiles(e1 / np.sqrt(safe), tail)
+        out["mean"] = np.stack([mean - high * sd[:, 0], mean - low * sd[:, 0]], 1)
+        ratio = 0.5 * np.log(safe / own[0])
+        for name in ("sd", "cv"):
+            if name == "cv":
+                centre_b, centre = mean[:, None] + e1, mean[:, None]
+                se_b, se = _log_error(m2, m3, m4, centre_b, n, tiny), _log_error(*own, centre, n, tiny)
+                ratio = ratio - np.log(np.abs(centre_b / centre))
+                estimate = np.log(sd / np.abs(centre))[:, 0]
+            else:
+                se_b, se = _log_error(m2, m3, m4, None, n, tiny), _log_error(*own, None, n, tiny)
+                estimate = np.log(sd)[:, 0]
+            low, high = _quantiles(ratio / se_b, tail)
+            out[name] = np.exp(np.stack([estimate - high * se[:, 0], estimate - low * se[:, 0]], 1))
     constant = np.ptp(x, axis=1) == 0
     out["mean"][constant] = mean[constant, None]
     out["sd"][constant] = 0.0
@@ -141,59 +148,66 @@ def _moment_intervals(x: np.ndarray, counts: np.ndarray, tail: list[float]) -> d
     return out
 
 
+def _quantiles(values: np.ndarray, tail: list[float]) -> tuple[np.ndarray, np.ndarray]:
+    """Lower and upper quantile of every row by partition (no interpolation: there are thousands of draws)."""
+    n = values.shape[1]
+    low, high = int(np.floor(tail[0] * (n - 1))), int(np.ceil(tail[1] * (n - 1)))
+    part = np.partition(values, (low, high), axis=1)
+    return part[:, low], part[:, high]
+
+
 def _log_error(
     m2: np.ndarray, m3: np.ndarray, m4: np.ndarray, mean: np.ndarray | None, n: int, tiny: np.ndarray
 ) -> np.ndarray:
     """Delta-method standard error of log(sd), or of log(sd / mean) where a mean is given."""
     safe = np.maximum(m2, tiny)
-    variance = (m4 / safe**2 - 1) / 4
+    variance = (m4 / (safe * safe) - 1) / 4
     if mean is not None:
-        variance = variance + m2 / mean**2 - m3 / (safe * mean)
-    # Few resampled values can look like two points, whose error is nearly 0; no less than a normal sample's is believed.
+        variance = variance + m2 / (mean * mean) - m3 / (safe * mean)
+    # Few resampled values can look like two points, whose error is nearly 0; no less than a normal sample's is
+    # believed.
     return np.sqrt(np.maximum(variance, 0.5) / n)
 
 
 def _order_intervals(x: np.ndarray, positions: np.ndarray, tail: list[float]) -> dict[str, np.ndarray]:
-    """Intervals of the measures that are made of order statistics; rows of x are sorted."""
+    """Intervals of the measures that are made of order statistics; rows of x are sorted, positions (n, draws)."""
     n = x.shape[1]
-    columns = x.T
 
     def at(q: float) -> np.ndarray:
         place = q * (n - 1)
         low = int(np.floor(place + 1e-12))
         high = min(low + 1, n - 1)
         part = place - low
-        lower = columns[positions[:, low]]
-        return lower if part < 1e-12 else lower + part * (columns[positions[:, high]] - lower)
+        lower = x.take(positions[low], axis=1)
+        return lower if part < 1e-12 else lower + part * (x.take(positions[high], axis=1) - lower)
 
     measured = spread(x)
-    iqr = at(0.75) - at(0.25)
-    full = columns[positions[:, -1]] - columns[positions[:, 0]]
     median = at(0.5)
-    mad = np.stack([_mad(row[positions], median[:, i]) for i, row in enumerate(x)], 1)
+    mad = np.stack([_mad(row.take(positions), median[i]) for i, row in enumerate(x)])
+    out = {
+        "range": np.stack(_quantiles(x.take(positions[-1], axis=1) - x.take(positions[0], axis=1), tail), 1)
+    }
     with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = np.where(median == 0, np.nan, mad / np.abs(median))
-    out = {"range": np.quantile(full, tail, axis=0).T}
-    for name, boot in (("iqr", iqr), ("mad_median", ratio)):
-        value = measured[name]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            q = np.nanquantile(boot / value, tail, axis=0) if n else np.full((2, len(x)), np.nan)
-            interval = np.stack([value / q[1], value / q[0]], 1)
-        interval[value == 0] = 0.0
-        interval[~np.isfinite(interval)] = np.nan  # a resample without spread: the upper end is not known
-        out[name] = interval
+        for name, boot in (("iqr", at(0.75) - at(0.25)), ("mad_median", mad / np.abs(median))):
+            value = measured[name]
+            low, high = _quantiles(
+                boot / value[:, None], tail
+            )  # NaN sorts last: an unknown ratio is a large one
+            interval = np.stack([value / high, value / low], 1)
+            interval[value == 0] = 0.0
+            interval[~np.isfinite(interval)] = np.nan  # a resample without spread: the upper end is not known
+            out[name] = interval
     return out
 
 
 def _mad(ordered: np.ndarray, median: np.ndarray) -> np.ndarray:
-    """Median absolute deviation of each sorted row, without sorting again.
+    """Median absolute deviation of each column (sorted downwards along axis 0), without sorting again.
 
     The k-th smallest deviation is the smallest reach of k neighbours in order around the median.
     """
-    n = ordered.shape[1]
+    n = len(ordered)
 
     def smallest(k: int) -> np.ndarray:
-        reach = np.maximum(median[:, None] - ordered[:, : n - k + 1], ordered[:, k - 1 :] - median[:, None])
-        return reach.min(1)
+        return np.maximum(median - ordered[: n - k + 1], ordered[k - 1 :] - median).min(axis=0)
 
     return smallest((n + 1) // 2) if n % 2 else (smallest(n // 2) + smallest(n // 2 + 1)) / 2

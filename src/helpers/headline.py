@@ -1,0 +1,108 @@
+"""One headline table per study: what is reported, what other prompts give, and the verdict."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from helpers.leaderboard import board_matrix, borda
+from helpers.rank_distribution import prompt_scores
+
+COLUMNS = [
+    "model",
+    "default",
+    "prompt_mean",
+    "low",
+    "high",
+    "worst",
+    "percentile",
+    "rank",
+    "rank_low",
+    "rank_high",
+    "verdict",
+]
+
+
+def headline(
+    cells: pd.DataFrame, sensitivity: pd.DataFrame, ranks: pd.DataFrame, draws: int = 10_000, level: float = 0.95,
+    seed: int = 42,
+) -> pd.DataFrame:  # fmt: skip
+    """One row per model, best Borda rank by default first.
+
+    default: mean of the default scores over tasks. prompt_mean: mean over tasks of the mean over written prompts. low,
+    high: the central `level` interval of a model's mean score when its prompt is drawn at random on every task
+    (`draws` draws): how far the reported mean could lie by wording alone. worst: mean over tasks of the worst prompt.
+    percentile: share of those random boards whose mean is below the default's. rank: Borda with all defaults; rank_low,
+    rank_high: its interval when every model draws prompts at random (`rank_distribution.rank_table`).
+    All means are over the tasks on which the model has both a default and prompts (column tasks).
+    verdict: "inflated" or "deflated" where the default lies outside the interval, and how many single cells have which
+    label (`sensitivity`); "no default" where nothing was reported.
+    """
+    data = prompt_scores(cells)
+    default = board_matrix(cells, "default")
+    rank = borda(default).set_index("model")["rank"]
+    spread = ranks.set_index("model")
+    rng = np.random.default_rng(seed)
+    rows = []
+    for m, model in enumerate(data.models):
+        tasks = [t for t, name in enumerate(data.tasks)
+                 if np.isfinite(data.values[m, t]).any() and (default.loc[model].isna().all() or np.isfinite(default.loc[model, name]))]  # fmt: skip
+        own = [x[np.isfinite(x)] for x in data.values[m, tasks]]
+        total = np.zeros(draws)
+        for x in own:
+            total += rng.choice(x, size=draws)
+        means = total / len(own) if own else np.full(draws, np.nan)
+        reported = float(default.loc[model].iloc[tasks].mean()) if tasks else float(default.loc[model].mean())
+        low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2]) if own else (np.nan, np.nan)
+        known = np.isfinite(reported) and bool(own)
+        place = float(((means < reported) + 0.5 * (means == reported)).mean()) if known else np.nan
+        labels = (
+            sensitivity.loc[sensitivity["model"] == model, "label"]
+            if len(sensitivity)
+            else pd.Series(dtype=object)
+        )
+        rows.append({
+            "model": model, "tasks": len(own), "default": reported,
+            "prompt_mean": float(np.mean([x.mean() for x in own])) if own else np.nan, "low": low, "high": high,
+            "worst": float(np.mean([x.min() for x in own])) if own else np.nan, "percentile": place,
+            "rank": rank.get(model, np.nan),
+            "rank_low": spread["rank_low"].get(model, np.nan), "rank_high": spread["rank_high"].get(model, np.nan),
+            "verdict": _verdict(reported, low, high, labels),
+        })  # fmt: skip
+    table = pd.DataFrame(rows, columns=[COLUMNS[0], "tasks", *COLUMNS[1:]])
+    return table.sort_values(["rank", "model"], ignore_index=True)
+
+
+def findings(table: pd.DataFrame) -> list[dict[str, str]]:
+    """The headline in words."""
+    known = table.dropna(subset=["default", "low"]) if len(table) else table
+    if known.empty:
+        return []
+    up, down = known[known["default"] > known["high"]], known[known["default"] < known["low"]]
+    text = f"{len(up)} of {len(known)} models report a mean score above the 95% interval that random prompts give"
+    text += f", {len(down)} below it" if len(down) else ""
+    gap = (known["default"] - known["prompt_mean"]).mean()
+    text += f"; on average a default lies {abs(gap):.3f} {'above' if gap >= 0 else 'below'} the mean of the prompts."
+    out = [{"text": text, "figure": "tbl-headline"}]
+    moving = known.dropna(subset=["rank_low", "rank_high"])
+    fixed = moving[(moving["rank_low"] == moving["rank_high"])]
+    if len(moving) > 1:
+        named = f": {', '.join(fixed['model'])}" if len(fixed) and len(fixed) <= 3 else ""
+        out.append({"text": f"With a random prompt for every model and task, {len(fixed)} of {len(moving)} models keep one "
+                    f"rank in 95% of boards{named}.", "figure": "fig-ranks"})  # fmt: skip
+    return out
+
+
+def _verdict(default: float, low: float, high: float, labels: pd.Series) -> str:
+    if not np.isfinite(default):
+        return "no default"
+    if not np.isfinite(low):
+        return "no prompts"
+    word = "inflated" if default > high else "deflated" if default < low else "within the interval"
+    counts = labels.value_counts()
+    parts = [
+        f"{int(counts[k])} {k}"
+        for k in ("inflated", "deflated", "representative", "undecided")
+        if counts.get(k, 0)
+    ]
+    return f"{word} (cells: {', '.join(parts)})" if parts else word

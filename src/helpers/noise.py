@@ -1,0 +1,131 @@
+"""Is the effect of a prompt larger than the noise of the test set? Paired bootstrap over queries or pairs.
+
+Needs the scores of single queries (retrieval) or pairs (STS) of every prompt, which our own sweep keeps and a result
+cache does not. Tasks whose score is no mean over units (accuracy of resampled classifiers, clusterings) are not covered.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from helpers.sensitivity import adjusted
+
+KEY = ["model", "task", "subset", "split"]
+
+
+def query_noise(
+    query_scores: pd.DataFrame, draws: int = 1_000, level: float = 0.95, seed: int = 42
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Paired bootstrap over the units of every (model, task, subset, split).
+
+    query_scores: model, task, subset, split, prompt_id, query_id, score and, for STS, gold: then the score of a test
+    set is the Spearman correlation of score and gold, else it is the mean. The same resampled units are used for all
+    prompts. Assumption: the units are an independent sample of those that could have been asked.
+
+    Returns (cells, pairs). cells, one row each: n_units, n_prompts, standard_error (of one prompt's score, mean over
+    prompts), prompt_sd (between prompts, ddof 1), paired_error (root mean square standard error of a difference of two
+    prompts), noise_share (part of the variance between prompts that test-set noise alone explains, at most 1), pairs,
+    beyond (share of pairs whose p-value is below 1 - level) and beyond_fdr (the same after false-discovery control).
+    pairs: prompt_a, prompt_b, difference, low, high, p_value, q_value.
+    Cells with fewer than 2 prompts or 3 units are left out.
+    """
+    rows, frames = [], []
+    for key, part in query_scores.groupby(KEY, sort=True, observed=True):
+        wide = part.pivot_table(index="query_id", columns="prompt_id", values="score").dropna(axis=0)
+        if wide.shape[0] < 3 or wide.shape[1] < 2:
+            continue
+        gold = None
+        if "gold" in part and part["gold"].notna().any():
+            gold = (
+                part.drop_duplicates("query_id")
+                .set_index("query_id")["gold"]
+                .reindex(wide.index)
+                .to_numpy(float)
+            )
+        score, boot = bootstrap_scores(wide.to_numpy(float), gold, draws, seed)
+        pairs = _pairs(score, boot, [str(c) for c in wide.columns], level)
+        named = dict(zip(KEY, key if isinstance(key, tuple) else (key,), strict=True))
+        between = float(np.var(score, ddof=1))
+        paired = float(np.sqrt(np.mean(pairs["error"] ** 2)))
+        rows.append(named | {
+            "n_units": wide.shape[0], "n_prompts": wide.shape[1],
+            "standard_error": float(boot.std(axis=0, ddof=1).mean()), "prompt_sd": float(np.sqrt(between)),
+            "paired_error": paired,
+            # A difference has twice the variance of one prompt's own part, which the pairing leaves.
+            "noise_share": min(1.0, paired**2 / 2 / between) if between > 0 else np.nan,
+            "pairs": len(pairs), "beyond": float((pairs["p_value"] < 1 - level).mean()),
+            "beyond_fdr": float((pairs["q_value"] < 1 - level).mean()),
+        })  # fmt: skip
+        frames.append(pairs.drop(columns="error").assign(**named))
+    columns = [*KEY, "prompt_a", "prompt_b", "difference", "low", "high", "p_value", "q_value"]
+    pairs = pd.concat(frames, ignore_index=True)[columns] if frames else pd.DataFrame(columns=columns)
+    return pd.DataFrame(rows, columns=[*KEY, "n_units", "n_prompts", "standard_error", "prompt_sd", "paired_error",
+                                       "noise_share", "pairs", "beyond", "beyond_fdr"]), pairs  # fmt: skip
+
+
+def bootstrap_scores(
+    units: np.ndarray, gold: np.ndarray | None = None, draws: int = 1_000, seed: int = 42
+) -> tuple[np.ndarray, np.ndarray]:
+    """Score of every prompt and its bootstrap replicates over units: arrays (prompts,) and (draws, prompts).
+
+    units: (n_units, n_prompts). Without gold a score is the mean of its column, with gold its Spearman correlation.
+    """
+    rng = np.random.default_rng(seed)
+    n = len(units)
+    if gold is None:
+        counts = rng.multinomial(n, np.full(n, 1 / n), size=draws)
+        return units.mean(axis=0), counts @ units / n
+    picks = rng.integers(0, n, size=(draws, n))
+    return _spearman(units.T, gold), np.concatenate(
+        [
+            np.stack([_spearman(units[p].T, gold[p]) for p in block])
+            for block in np.array_split(picks, max(1, draws // 100))
+        ]
+    )
+
+
+def findings(cells: pd.DataFrame, level: float = 0.95) -> list[dict[str, str]]:
+    """Whether prompts differ by more than the test set's noise, as sentences; nothing is said without unit scores."""
+    if cells.empty:
+        return [{"text": "Scores of single queries are not at hand, so the prompts' effect cannot be compared with "
+                 "test-set noise here."}]  # fmt: skip
+    weight = cells["pairs"] / cells["pairs"].sum()
+    beyond, raw = float((cells["beyond_fdr"] * weight).sum()), float((cells["beyond"] * weight).sum())
+    known = cells["noise_share"].dropna()
+    text = (
+        f"In {len(cells)} test sets with scores per query or pair, {beyond:.0%} of the differences between two prompts are "
+        f"beyond test-set noise with false discoveries controlled ({raw:.0%} at {1 - level:.0%} each, of which "
+        f"{1 - level:.0%} would be expected without any effect)"
+    )
+    if len(known):
+        text += f"; noise alone explains {known.median():.0%} of the variance between prompts (median)"
+    return [{"text": text + ".", "figure": "fig-noise"}]
+
+
+def _spearman(scores: np.ndarray, gold: np.ndarray) -> np.ndarray:
+    """Spearman correlation of every row with gold; NaN where either is constant."""
+    a = stats.rankdata(scores, axis=1)
+    b = stats.rankdata(gold)
+    a, b = a - a.mean(axis=1, keepdims=True), b - b.mean()
+    size = np.sqrt((a**2).sum(axis=1) * (b**2).sum())
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(size > 0, a @ b / size, np.nan)
+
+
+def _pairs(score: np.ndarray, boot: np.ndarray, names: list[str], level: float) -> pd.DataFrame:
+    """All pairs of prompts: difference, bootstrap interval, error, two-sided p-value by inverting the interval."""
+    i, j = np.triu_indices(len(score), 1)
+    gap = boot[:, i] - boot[:, j]
+    difference = score[i] - score[j]
+    low, high = np.nanquantile(gap, [(1 - level) / 2, (1 + level) / 2], axis=0)
+    n = len(gap)
+    # Half of the ties with 0 on each side, one added: a p-value from draws is never 0.
+    below = ((gap < 0).sum(0) + 0.5 * (gap == 0).sum(0) + 1) / (n + 1)
+    above = ((gap > 0).sum(0) + 0.5 * (gap == 0).sum(0) + 1) / (n + 1)
+    p = np.minimum(1.0, 2 * np.minimum(below, above))
+    return pd.DataFrame({
+        "prompt_a": [names[k] for k in i], "prompt_b": [names[k] for k in j], "difference": difference,
+        "low": low, "high": high, "error": gap.std(axis=0, ddof=1), "p_value": p, "q_value": adjusted(p),
+    })  # fmt: skip
