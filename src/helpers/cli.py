@@ -1,4 +1,4 @@
-"""The command `helpers`: run a study's notebooks, see what would run, build the site, compare and fetch studies."""
+"""The command `helpers`: run a study's notebooks, see what would run, build the site, compare studies."""
 
 from __future__ import annotations
 
@@ -77,12 +77,9 @@ def parser() -> argparse.ArgumentParser:
     )
     added.add_argument("studies", nargs="+", metavar="STUDY")
     added = command(
-        "fetch-published",
-        fetch_published,
-        "get the published scores of a study",
-        "helpers fetch-published paper-sensitivity",
+        "download", download, "get the published scores that a study pins", "helpers download published"
     )
-    added.add_argument("rest", nargs=argparse.REMAINDER, help="given on to helpers.published")
+    added.add_argument("study", metavar="STUDY")
     return top
 
 
@@ -180,10 +177,13 @@ def compare(options: argparse.Namespace) -> int:
     return 0
 
 
-def fetch_published(options: argparse.Namespace) -> int:
-    """`helpers fetch-published`."""
-    action = _optional("helpers.published", "main")
-    return int(action(options.rest) or 0) if action is not None else _absent("fetch-published")
+def download(options: argparse.Namespace) -> int:
+    """`helpers download`."""
+    from helpers.downloads import download_study
+    from helpers.study import load_study
+
+    download_study(load_study(options.study))
+    return 0
 
 
 def _optional(module: str, name: str) -> Any:

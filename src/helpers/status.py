@@ -18,7 +18,9 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from helpers.run import write_json
 from helpers.study import TASK_DATA_VARIABLE, Study, project_root
 
-PUBLISHED_VARIABLE = "PUBLISHED_RESULTS"  # the folder or archive of a published study's results
+PUBLISHED_VARIABLE = (
+    "PUBLISHED_RESULTS"  # and PUBLISHED_RESULTS_<STUDY>: folders or archives of published results
+)
 WHAT_CHANGED = {
     "notebook": "the notebook",
     "study": "the study file",
@@ -91,7 +93,10 @@ def inputs_of(
     root = project_root()
     data_root = study.task_data_root()
     published = [root / study.results_from.path] if study.results_from and study.results_from.path else []
-    local = [Path(given) for given in (data_root, os.environ.get(PUBLISHED_VARIABLE)) if given]
+    named = [
+        value for name, value in sorted(os.environ.items()) if name.startswith(PUBLISHED_VARIABLE) and value
+    ]
+    local = [root / given for given in (data_root, *named) if given]
     paths = [root / m.weights.removeprefix("path:") for m in study.models if m.weights.startswith("path:")]
     earlier = [
         [number, name, file_hash(folder / name)]
