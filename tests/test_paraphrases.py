@@ -109,6 +109,16 @@ def test_each_check_finds_its_fault():
     assert "1 of 7 queries have no paraphrase." in findings(table.reset_index(), wanted=7)
 
 
+def test_a_paraphrase_nearer_to_another_query_is_too_far():
+    vectors = {"one": [1.0, 0.0], "two": [0.6, 0.8], "uno": [0.7, 0.714], "due": [0.6, 0.8]}
+    table = quality(
+        {"a": "one", "b": "two"}, {"a": "uno", "b": "due"}, embed=lambda t: np.array([vectors[x] for x in t])
+    )
+
+    assert table["checks"].tolist() == ["too far", ""]
+    assert table["reasons"][0] == "nearer to the query 'two' (0.99) than to its source (0.70)"
+
+
 def test_an_answer_that_the_query_has_already_is_no_leak():
     query, paraphrased = {"a": "Is it the Silverbrook?"}, {"a": "Could the Silverbrook be meant?"}
     table = quality(query, paraphrased, answers={"a": "Silverbrook"})

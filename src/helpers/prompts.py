@@ -63,22 +63,21 @@ def prompt_table(study: Study) -> pd.DataFrame:
     the study's tasks. Prompts that a removing rule or a reviewer takes out are left out (`helpers.prompt_checks`
     reports them). Raises `StudyError` for a task without prompts, an unreadable file, or prompts not generated yet.
     """
-    kept = final_prompts(study, candidates(study))
+    from helpers.prompt_checks import decide
+
+    return with_baselines(decide(candidates(study), study), study)
+
+
+def with_baselines(decided: pd.DataFrame, study: Study) -> pd.DataFrame:
+    """The prompts that stay after the checks (`helpers.prompt_checks.decide`), and the two baselines of every task."""
+    kept = decided.loc[decided["kept"].astype(bool), COLUMNS]
     baselines = pd.DataFrame(
         [{"task": t.name, "prompt_id": kind, "kind": kind} for t in study.tasks for kind in BASELINES]
     )
     order = {t.name: number for number, t in enumerate(study.tasks)}
-    table = pd.concat([kept[COLUMNS], baselines.reindex(columns=COLUMNS)], ignore_index=True)
+    table = pd.concat([kept, baselines.reindex(columns=COLUMNS)], ignore_index=True)
     table = table.sort_values("task", key=lambda names: names.map(order), kind="stable", ignore_index=True)
     return table.astype(object).where(table.notna(), None)
-
-
-def final_prompts(study: Study, found: pd.DataFrame) -> pd.DataFrame:
-    """The candidates that stay after the study's removing rules and its review file."""
-    from helpers.prompt_checks import decide
-
-    decided = decide(found, study)
-    return decided[decided["kept"]].reset_index(drop=True)
 
 
 def candidates(study: Study) -> pd.DataFrame:

@@ -1,0 +1,153 @@
+"""What notebook 01 does with a study: prompts from their source, the texts to look for leaks in, paraphrases."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from helpers import generation
+from helpers.paraphrase_quality import Embed, quality
+from helpers.paraphrases import paraphrase
+from helpers.prompt_comparison import compare_sets
+from helpers.prompt_context import task_texts
+from helpers.prompts import candidates
+from helpers.study import StudyError, TaskSpec, unknown
+
+if TYPE_CHECKING:
+    from helpers.prompts_spec import GeneratorSpec
+    from helpers.run import Run
+    from helpers.study import Study
+
+
+@dataclass
+class Loaded:
+    """The candidates of a study, where each is from, and which could not be generated."""
+
+    candidates: pd.DataFrame
+    provenance: pd.DataFrame
+    missing: pd.DataFrame = field(default_factory=pd.DataFrame)
+
+
+def load(study: Study, folder: Path, report: Callable[[str], None] = print) -> Loaded:
+    """The prompts of a study's source; with `generate`, what is missing in `folder/prompts` is asked for first.
+
+    Raises `StudyError` when the generator left places without prompts; what it wrote is kept.
+    """
+    spec = study.prompts
+    if spec is not None and spec.source == "generate":
+        made = generation.generate(study, folder / "prompts", report=report)
+        made.require_complete()
+        return Loaded(candidates(study), made.table, made.missing)
+    found = candidates(study)
+    files = ", ".join(f.path for f in spec.files()) if spec is not None else ""
+    return Loaded(found, generation.file_provenance(found, files))
+
+
+def leak_texts(study: Study) -> tuple[dict[str, list[str]], dict[str, str]]:
+    """Task -> texts of its data, and task -> reason for those whose data could not be read."""
+    from helpers.tasks import load_task
+
+    texts, unread = {}, {}
+    for spec in study.tasks:
+        try:
+            texts[spec.name] = task_texts(load_task(spec, study))
+        except StudyError as error:
+            unread[spec.name] = str(error).splitlines()[0]
+    return texts, unread
+
+
+def set_column(table: pd.DataFrame) -> str:
+    """What tells two prompt sets apart: their generators, else their sources, else their levels."""
+    return next((c for c in ("generator", "source") if table[c].nunique(dropna=True) > 1), "level")
+
+
+def comparison(run: Run, found: pd.DataFrame, seed: int) -> pd.DataFrame:
+    """The sets of `found` against each other on the run's scores; empty before the sweep."""
+    scores = run.table("scores") if run.has_table("scores") else None
+    if scores is None:
+        scores = pd.DataFrame(columns=["model", "task", "prompt_id", "main_score"])
+    return compare_sets(scores, found, by=set_column(found), seed=seed)
+
+
+def paraphrase_queries(study: Study, task: str = "") -> dict[str, tuple[dict[str, str], dict[str, str]]]:
+    """Name -> (queries, ready paraphrases) of the retrieval and bitext tasks; of one task where it is named.
+
+    Bitext mining is searched with its English side, so one subset stands for all.
+    """
+    from helpers.tasks import load_task, search_set, task_class
+
+    specs = [s for s in study.tasks if not task or s.name == task]
+    if task and not specs:
+        raise StudyError(unknown("task", task, [s.name for s in study.tasks]))
+    found = {}
+    for spec in specs:
+        if task_class(spec.name).metadata.type not in ("Retrieval", "BitextMining"):
+            continue
+        try:
+            loaded = load_task(
+                TaskSpec(name=spec.name, subsets=(spec.subsets or [])[:1] or None, split=spec.split), study
+            )
+        except StudyError:
+            if task:
+                raise
+            continue
+        searched = search_set(loaded)
+        found[spec.name] = (searched.queries, searched.paraphrases)
+    return found
+
+
+def paraphrase_table(
+    study: Study,
+    run_folder: Path,
+    write: str = "",
+    wording: str = "SQuAD",
+    embed: Embed | None = None,
+    prices: Mapping[str, float | None] | None = None,
+    report: Callable[[str], None] = print,
+) -> pd.DataFrame:
+    """The quality of every ready paraphrase, or of those that the generator writes now for the task `write`.
+
+    prices: price_in, price_out, max_cost (US dollars per million tokens; US dollars). Written paraphrases lie in
+    `paraphrases/<task>/paraphrases.jsonl` of the run folder, which the study's geometry can name.
+    """
+    spec: GeneratorSpec | None = study.prompts.generator if study.prompts is not None else None
+    tables = []
+    for name, (queries, ready) in paraphrase_queries(study, write).items():
+        if write and spec is not None:
+            money = dict(prices or {})
+            made = paraphrase(
+                queries,
+                wording,
+                run_folder / "paraphrases" / name,
+                spec,
+                price_in=money.get("price_in"),
+                price_out=money.get("price_out"),
+                max_cost=money.get("max_cost"),
+                report=report,
+            )
+            ready = dict(zip(made["id"], made["paraphrase"].fillna(""), strict=True))
+        if ready:
+            tables.append(quality(queries, ready, embed=embed).assign(task=name))
+    return pd.concat(tables, ignore_index=True) if tables else quality({}, {}).assign(task="")
+
+
+def embedder(study: Study, run_folder: Path, label: str = "") -> Embed | None:
+    """Texts -> unit vectors by the model of this label; without one, by the first whose weights need no network."""
+    from helpers.models import load_model
+
+    local = [m for m in study.models if m.weights.startswith(("package:", "path:"))]
+    spec = study.model_spec(label) if label else next(iter(local), None)
+    if spec is None:
+        return None
+    model = load_model(spec, run_folder)
+    return lambda texts: model.embed(texts)
+
+
+def most_alike(statistics_table: pd.DataFrame) -> str | None:
+    """The task whose prompts resemble each other most: the smallest mean distance over its levels."""
+    own = statistics_table[(statistics_table["task"] != "all") & statistics_table["mean_distance"].notna()]
+    return None if own.empty else str(own.groupby("task")["mean_distance"].mean().idxmin())
