@@ -55,7 +55,7 @@ def test_template_wraps_a_prompt_once(tmp_path: Path) -> None:
 
 
 def test_a_template_that_the_model_lacks_is_an_error_with_the_remedy(tmp_path: Path) -> None:
-    with pytest.raises(StudyError, match="no instruction template; set prompts.application to raw"):
+    with pytest.raises(StudyError, match=r"no instruction template; set prompts.application to raw"):
         prefixes(plain(tmp_path), STS, Prompt(text="x"), "template")
 
 

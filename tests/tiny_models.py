@@ -1,4 +1,4 @@
-"""Random transformers of a few thousand weights behind stock mteb wrappers: the code paths of large models in seconds."""
+"""Random transformers of a few thousand weights behind stock mteb wrappers: large models' code paths in seconds."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def tokenizer_folder() -> str:
 
 
 def random_sentence_transformer(folder: Path, kind: str, **settings: Any) -> Path:
-    """Save a random model: `bert` with mean pooling or `qwen3`, a causal decoder with last-token pooling, padded left."""
+    """Save a random model: `bert` (mean pooling) or `qwen3` (causal decoder, last-token pooling, padded left)."""
     import torch
     from sentence_transformers import SentenceTransformer
     from sentence_transformers.sentence_transformer.modules import Normalize, Pooling, Transformer
