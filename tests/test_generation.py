@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from types import SimpleNamespace
 
 import llm_server
 import pytest
@@ -345,3 +346,30 @@ def test_a_secret_in_the_study_file_is_refused():
     assert "must be the name" in str(caught.value)
     with pytest.raises(ValueError, match="looks like a secret"):
         GeneratorSpec(extra={"api_key": "x"})
+
+
+def test_vllm_is_asked_for_a_whole_round_with_the_schema(tmp_path, monkeypatch):
+    """Stand-ins for vLLM's classes, as of its version 0.12: this checks our calls, not vLLM."""
+    calls: list[tuple[list, list]] = []
+
+    class LLM:
+        def __init__(self, **settings):
+            assert settings == {"model": "m", "revision": None, "max_model_len": 40_000}
+
+        def chat(self, messages, sampling, use_tqdm):
+            calls.append((messages, sampling))
+            first = [
+                SimpleNamespace(text='{"prompts": ["a:", "b:", "c:"]}', finish_reason="stop", token_ids=[1])
+            ]
+            return [SimpleNamespace(outputs=first, prompt_token_ids=[1, 2]) for _ in messages]
+
+    fake = SimpleNamespace(LLM=LLM, SamplingParams=lambda **kwargs: kwargs)
+    parameters = SimpleNamespace(StructuredOutputsParams=lambda json: {"json": json})
+    monkeypatch.setitem(sys.modules, "vllm", fake)
+    monkeypatch.setitem(sys.modules, "vllm.sampling_params", parameters)
+    contexts = {name: TaskContext(task=name, type="STS", kind=name) for name in TASKS}
+    found = generate(study(backend="vllm", model="m"), tmp_path, report=silent, contexts=contexts)
+
+    assert len(calls) == 1 and len(calls[0][0]) == 2
+    assert calls[0][1][0]["structured_outputs"]["json"]["required"] == ["prompts"]
+    assert found.table["answer_tokens"].tolist() == [1] * 6
