@@ -10,6 +10,7 @@ from typing import Any
 
 from helpers import __version__
 
+FETCH = "helpers fetch-published published"
 EXAMPLES = """examples:
   helpers report demo                      run all notebooks of the demo, then build the site
   helpers run small --from 03 --to 05      only the notebooks 03 to 05 of another study
@@ -24,8 +25,11 @@ def main(arguments: list[str] | None = None) -> int:
     """Run the command line; returns the exit status. Messages for the user go to standard error."""
     from helpers.study import StudyError
 
-    options = parser().parse_args(arguments)
+    given = sys.argv[1:] if arguments is None else arguments
     try:
+        if given[:1] == ["fetch-published"]:
+            return fetch_published(given[1:])
+        options = parser().parse_args(given)
         return options.action(options)
     except StudyError as error:
         print(f"helpers: {error}", file=sys.stderr)
@@ -76,10 +80,7 @@ def parser() -> argparse.ArgumentParser:
         "compare", compare, "compare two or more studies that were run", "helpers compare demo small"
     )
     added.add_argument("studies", nargs="+", metavar="STUDY")
-    added = command(
-        "download", download, "get the published scores that a study pins", "helpers download published"
-    )
-    added.add_argument("study", metavar="STUDY")
+    command("fetch-published", fetch_published, "get the published scores of a study", FETCH)
     return top
 
 
@@ -177,13 +178,11 @@ def compare(options: argparse.Namespace) -> int:
     return 0
 
 
-def download(options: argparse.Namespace) -> int:
-    """`helpers download`."""
-    from helpers.downloads import download_study
-    from helpers.study import load_study
+def fetch_published(rest: list[str]) -> int:
+    """`helpers fetch-published`, which reads its own options."""
+    from helpers.download import main as fetch
 
-    download_study(load_study(options.study))
-    return 0
+    return fetch(rest)
 
 
 def _optional(module: str, name: str) -> Any:
