@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from helpers import generation
+from helpers import generation, paraphrase_quality, prompt_checks, prompt_comparison, prompt_statistics
 from helpers.paraphrase_quality import Embed, quality
 from helpers.paraphrases import paraphrase
 from helpers.prompt_comparison import compare_sets
@@ -30,6 +30,7 @@ class Loaded:
     candidates: pd.DataFrame
     provenance: pd.DataFrame
     missing: pd.DataFrame = field(default_factory=pd.DataFrame)
+    generated: bool = False
 
 
 def load(study: Study, folder: Path, report: Callable[[str], None] = print) -> Loaded:
@@ -41,7 +42,7 @@ def load(study: Study, folder: Path, report: Callable[[str], None] = print) -> L
     if spec is not None and spec.source == "generate":
         made = generation.generate(study, folder / "prompts", report=report)
         made.require_complete()
-        return Loaded(candidates(study), made.table, made.missing)
+        return Loaded(candidates(study), made.table, made.missing, generated=True)
     found = candidates(study)
     files = ", ".join(f.path for f in spec.files()) if spec is not None else ""
     return Loaded(found, generation.file_provenance(found, files))
@@ -151,3 +152,23 @@ def most_alike(statistics_table: pd.DataFrame) -> str | None:
     """The task whose prompts resemble each other most: the smallest mean distance over its levels."""
     own = statistics_table[(statistics_table["task"] != "all") & statistics_table["mean_distance"].notna()]
     return None if own.empty else str(own.groupby("task")["mean_distance"].mean().idxmin())
+
+
+def findings(
+    loaded: Loaded,
+    decided: pd.DataFrame,
+    statistics_table: pd.DataFrame,
+    compared: pd.DataFrame,
+    paraphrased: pd.DataFrame,
+    unread: Mapping[str, str],
+) -> list[dict[str, str]]:
+    """What notebook 01 found, each sentence with the anchor of the figure or table that shows it."""
+    kept = decided[decided["kept"].astype(bool)] if len(decided) else decided
+    parts = {
+        "tbl-removals": prompt_checks.findings(decided, unread),
+        "tbl-prompts": generation.findings(loaded.provenance, loaded.missing) if loaded.generated else [],
+        "fig-prompt-lengths": prompt_statistics.findings(kept, statistics_table),
+        "tbl-comparison": prompt_comparison.findings(compared) if len(compared) else [],
+        "tbl-paraphrases": paraphrase_quality.findings(paraphrased) if len(paraphrased) else [],
+    }
+    return [{"text": text, "figure": figure} for figure, texts in parts.items() for text in texts]
