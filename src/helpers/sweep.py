@@ -180,6 +180,7 @@ def make_cells(
     """The cells of a group: subsets x prompts on the task's split, each with its identity."""
     assert study.prompts is not None
     versions = {name: version(name) for name in SCORED_BY}
+    settings = task_settings(task)
     for split in task.eval_splits:
         for subset in task.hf_subsets:
             fingerprint = data_fingerprint(task, subset, split)
@@ -201,12 +202,25 @@ def make_cells(
                     "separator": used.separator,
                     "kind": prompt.kind,
                     "data": fingerprint,
+                    "task": settings,
                     "seed": study.seed,
                     "exact": study.sweep.exact or keeps_stock_batches(prompt, task),
                     "bitext_side": "query",
                     "versions": versions,
                 }
                 yield Cell(slot | {"seed": study.seed}, identity, prompt, used)
+
+
+def task_settings(task: Any) -> dict[str, Any]:
+    """The numbers and words of a task's class that its scores can depend on, e.g. samples per label, bootstrap size."""
+    found = {}
+    for name in sorted(dir(type(task))):
+        value = getattr(type(task), name)
+        if name in ("data_loaded", "dataset", "fast_loading") or name.startswith("_"):
+            continue
+        if isinstance(value, (bool, int, float, str, tuple, type(None))):
+            found[name] = list(map(str, value)) if isinstance(value, tuple) else value
+    return found
 
 
 def _missing(study: Study, place: Path, cells: list[Cell], report: GroupReport) -> list[Cell]:
