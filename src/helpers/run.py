@@ -13,16 +13,23 @@ import pandas as pd
 
 from helpers.study import Study, StudyError, load_study, project_root, unknown
 
-TABLE_MADE_BY = {
-    "prompts": "01",
-    "scores": "02",
-    "query_scores": "02",
-    "inputs": "02",
-    "sensitivity": "03",
-    "leaderboard": "04",
-    "geometry": "05",
-    "finetuning": "06",
+TABLES_OF_STEP = {
+    "01": ("prompts", "prompt_removals", "prompt_statistics", "prompt_provenance", "paraphrase_quality"),
+    "02": ("scores", "query_scores", "inputs"),
+    "03": ("sensitivity",),
+    "04": ("leaderboard", "scenarios"),
+    "05": (
+        "geometry",
+        "geometry_queries",
+        "distractors",
+        "relevance",
+        "separability",
+        "correlations",
+        "geometry_map",
+    ),
+    "06": ("finetuning",),
 }
+TABLE_MADE_BY = {table: step for step, tables in TABLES_OF_STEP.items() for table in tables}
 
 
 class Run:
