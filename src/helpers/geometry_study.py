@@ -3,34 +3,34 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from helpers.explorer import Explorer
-from helpers.geometry_spec import GeometrySpec
 from helpers.instructions import NONE_ID, Instruction, instruction_table
 from helpers.measurement import bank_for, distractor_table, embedder, geometry_table, measure
 from helpers.models import LoadedModel, load_model
 from helpers.projection import chosen_instructions, query_map
 from helpers.relevance import statistics_rows
-from helpers.search_sets import InstructedSet, instructed_sets
+from helpers.search_sets import InstructedSet, geometry_spec
 from helpers.study import ModelSpec, Study, StudyError, unknown
 
 
 def measure_study(
-    study: Study, folder: Path | None = None, report: Callable[[str], None] = print
+    study: Study,
+    sets: Sequence[InstructedSet],
+    folder: Path | None = None,
+    report: Callable[[str], None] = print,
 ) -> dict[str, pd.DataFrame]:
-    """The tables `geometry`, `distractors` and `geometry_queries` of a study.
+    """The tables `geometry`, `distractors` and `geometry_queries` of a study on its sets (`instructed_sets`).
 
     Vectors are cached below `folder`, so that a repeated run encodes nothing and one more instruction costs
     its own queries only. `geometry_queries` keeps, per set, the queries under no instruction, the relevant
     ones and the best.
     """
-    spec = _spec(study)
-    sets = instructed_sets(study)
+    spec = geometry_spec(study)
     geometry, distractors, queries = [], [], []
     models = geometry_models(study)
     done, start = 0, time.monotonic()
@@ -58,10 +58,13 @@ def measure_study(
     }
 
 
-def map_study(study: Study, folder: Path | None, geometry: pd.DataFrame) -> pd.DataFrame:
-    """UMAP coordinates of one model and one set (`map_model`, `map_task`; the first where they are null)."""
-    spec = _spec(study)
-    model, chosen = _shown(study, folder)
+def map_study(
+    study: Study, model: LoadedModel, chosen: InstructedSet, geometry: pd.DataFrame
+) -> pd.DataFrame:
+    """UMAP coordinates of one set under one model, with the instructions that its rows of `geometry`
+    suggest.
+    """
+    spec = geometry_spec(study)
     held = chosen.search
     own = (
         (geometry["model"] == model.label)
@@ -73,19 +76,31 @@ def map_study(study: Study, folder: Path | None, geometry: pd.DataFrame) -> pd.D
     return table.assign(model=model.label, task=held.task, subset=held.subset)
 
 
-def study_explorer(study: Study, folder: Path | None) -> Explorer:
-    """The explorer of the same model and set as the map."""
-    model, chosen = _shown(study, folder)
-    return Explorer(embedder(model), chosen, _spec(study))
+def shown(
+    study: Study, sets: Sequence[InstructedSet], folder: Path | None = None
+) -> tuple[LoadedModel, InstructedSet]:
+    """The model and the set of the map and the explorer: `map_model` and `map_task`, the first where they
+    are null.
+    """
+    spec = geometry_spec(study)
+    models = geometry_models(study)
+    labels, tasks = [m.label for m in models], [s.search.task for s in sets]
+    if spec.map_model is not None and spec.map_model not in labels:
+        raise StudyError(f"geometry.map_model: {unknown('model label', spec.map_model, labels)}")
+    if spec.map_task is not None and spec.map_task not in tasks:
+        raise StudyError(f"geometry.map_task: {unknown('task', spec.map_task, sorted(set(tasks)))}")
+    model = models[labels.index(spec.map_model)] if spec.map_model else models[0]
+    chosen = sets[tasks.index(spec.map_task)] if spec.map_task else sets[0]
+    return load_model(model, folder), chosen
 
 
-def set_table(study: Study) -> pd.DataFrame:
+def set_table(study: Study, sets: Sequence[InstructedSet]) -> pd.DataFrame:
     """What is measured: one row per set with its sizes, instruction counts and where distractors come
     from.
     """
-    spec = _spec(study)
+    spec = geometry_spec(study)
     rows = []
-    for chosen in instructed_sets(study):
+    for chosen in sets:
         held = chosen.search
         bank = bank_for(spec, chosen)
         rows.append(
@@ -108,21 +123,8 @@ def set_table(study: Study) -> pd.DataFrame:
 
 def geometry_models(study: Study) -> list[ModelSpec]:
     """The models that the geometry names, else all of the study."""
-    labels = _spec(study).models
+    labels = geometry_spec(study).models
     return list(study.models) if labels is None else [study.model_spec(label) for label in labels]
-
-
-def _shown(study: Study, folder: Path | None) -> tuple[LoadedModel, InstructedSet]:
-    spec = _spec(study)
-    models, sets = geometry_models(study), instructed_sets(study)
-    labels, tasks = [m.label for m in models], [s.search.task for s in sets]
-    if spec.map_model is not None and spec.map_model not in labels:
-        raise StudyError(f"geometry.map_model: {unknown('model label', spec.map_model, labels)}")
-    if spec.map_task is not None and spec.map_task not in tasks:
-        raise StudyError(f"geometry.map_task: {unknown('task', spec.map_task, sorted(set(tasks)))}")
-    model = models[labels.index(spec.map_model)] if spec.map_model else models[0]
-    chosen = sets[tasks.index(spec.map_task)] if spec.map_task else sets[0]
-    return load_model(model, folder), chosen
 
 
 def _kept(rows: pd.DataFrame, geometry: pd.DataFrame) -> pd.DataFrame:
@@ -136,16 +138,10 @@ def _kept(rows: pd.DataFrame, geometry: pd.DataFrame) -> pd.DataFrame:
     return kept
 
 
-def _spec(study: Study) -> GeometrySpec:
-    if study.geometry is None:
-        raise StudyError(f"study {study.name}: step 05 needs the key 'geometry'")
-    return study.geometry
-
-
-def geometry_instructions(study: Study) -> pd.DataFrame:
+def geometry_instructions(study: Study, sets: Sequence[InstructedSet]) -> pd.DataFrame:
     """The instructions that the study uses, as `instructions.instruction_table` shows them."""
-    spec = _spec(study)
+    spec = geometry_spec(study)
     bank: dict[str, Instruction] = {}
-    for chosen in instructed_sets(study):
+    for chosen in sets:
         bank |= {i.id: i for i in bank_for(spec, chosen)}
     return instruction_table(bank.values())

@@ -46,7 +46,7 @@ def instructed_sets(study: Study) -> list[InstructedSet]:
     Foreign queries of a set are, in this order: the task's other splits, its own queries beyond the limit,
     its other subsets, the study's other geometry tasks.
     """
-    spec = _spec(study)
+    spec = geometry_spec(study)
     loaded = [(task, *_whole_sets(task, study)) for task in spec.tasks]
     found = []
     for task, wholes, extra, bank in loaded:
@@ -202,7 +202,8 @@ def _add_paraphrases(limited: SearchSet, task: GeometryTask, study: Study) -> st
     )
 
 
-def _spec(study: Study) -> GeometrySpec:
+def geometry_spec(study: Study) -> GeometrySpec:
+    """The study's part `geometry`; a `StudyError` where it has none."""
     if study.geometry is None:
         raise StudyError(f"study {study.name}: step 05 needs the key 'geometry'")
     return study.geometry
