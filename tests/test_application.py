@@ -80,10 +80,8 @@ def test_the_instruct_default_is_mtebs_fall_back_in_the_template(tmp_path: Path)
 @pytest.mark.parametrize("make", ["no prompts", "own prompts", "decoder", "instruct"])
 def test_defaults_and_prompts_score_as_in_stock_mteb(task: Any, make: str, tmp_path: Path) -> None:
     own = {"prompts": {"query": "query: ", "document": "passage: "}} if make == "own prompts" else {}
-    if make == "instruct":
-        model = instruct(tmp_path)
-    else:
-        model = plain(tmp_path, "qwen3" if make == "decoder" else "bert", **own)
+    kind = "qwen3" if make == "decoder" else "bert"
+    model = instruct(tmp_path) if make == "instruct" else plain(tmp_path, kind, **own)
     application = "template" if make == "instruct" else "raw"
     name = task.metadata.name
     ours = [
