@@ -11,7 +11,7 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from helpers.charts import GRID, INK, MUTED, PALETTE
+from helpers.charts import GRID, INK, MUTED, PALETTE, visible_whitespace
 from helpers.distractors import POOLS
 from helpers.instructions import NONE_ID
 from helpers.relevance import statistics_rows
@@ -330,8 +330,8 @@ def _plain_scores(geometry: pd.DataFrame) -> pd.DataFrame:
 
 
 def _labels(texts: pd.Series, control: pd.Series) -> pd.Series:
-    """Instruction texts as axis labels: cut, quoted where nothing would be seen, controls marked."""
-    shown = [repr(t) if not t.strip() else t if len(t) <= 60 else t[:57] + "..." for t in texts]
+    """Instruction texts as axis labels: white space made visible, controls marked."""
+    shown = [visible_whitespace(t) for t in texts]
     return pd.Series(
         [f"[control] {t}" if c else t for t, c in zip(shown, control.astype(bool), strict=True)], texts.index
     )

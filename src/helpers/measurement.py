@@ -29,6 +29,7 @@ from helpers.search_sets import InstructedSet, draw_foreign
 from helpers.study import project_root
 
 log = logging.getLogger(__name__)
+PER_PASS = 16  # instructions whose queries are encoded together; an interrupted run loses no more than that
 KEYS = ["model", "task", "subset", "split"]
 ABOUT = ["instruction_id", "text", "group", "relevant", "control"]
 Embed = Callable[[Sequence[tuple[Sequence[str], str, Any]]], list[np.ndarray]]
@@ -179,10 +180,12 @@ def _instructed(
     instructions: Sequence[Instruction],
     spec: GeometrySpec,
 ) -> Iterator[tuple[dict[str, Any], np.ndarray]]:
-    """The plain queries, then every instruction's, as many at once as `embedding_mb` allows."""
+    """The plain queries, then every instruction's: at most PER_PASS at once, fewer where `embedding_mb` is
+    small.
+    """
     held = chosen.search
     yield dict(zip(ABOUT, (NONE_ID, "", "none", False, False), strict=True)), plain
-    size = max(1, int(spec.embedding_mb * 2**20 / max(plain.nbytes, 1)))
+    size = int(np.clip(spec.embedding_mb * 2**20 // max(plain.nbytes, 1), 1, PER_PASS))
     for start in range(0, len(instructions), size):
         some = instructions[start : start + size]
         rendered = [i.render(held.language) for i in some]
