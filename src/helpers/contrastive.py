@@ -120,7 +120,7 @@ def embed_distinct(
     first = first.scatter_reduce(0, where, torch.arange(len(numbers), device=numbers.device), "amin")
     width = max(c["input_ids"].shape[1] for c in columns)
     keys = [k for k, v in columns[0].items() if isinstance(v, Tensor) and v.ndim == 2]
-    left = bool((columns[0]["attention_mask"][:, 0] == 0).any())
+    left = any(bool((c["attention_mask"][:, 0] == 0).any()) for c in columns)
     merged = {
         k: torch.cat(
             [

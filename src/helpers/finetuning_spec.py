@@ -1,12 +1,13 @@
 """What a study says about fine-tuning: one validated object, free of heavy imports.
 
 Three layers decide a training, later ones win: a `configuration` (`paper`: study 2's submitted run; `cpu`: what a
-laptop trains in a minute), the keys that the study sets itself, and each of its `presets` (what is compared).
+laptop trains in a minute), the study's own `training` settings, and each of its `presets` (what is compared).
 """
 
 from __future__ import annotations
 
 import difflib
+from collections.abc import Iterable
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
@@ -118,11 +119,25 @@ class TrainingSettings(BaseModel):
         None, ge=1, description="measurements without a better dev recall; null: off"
     )
     lora: LoraSpec | None = None
-    reler: RelerSpec = RelerSpec()
+    reler: RelerSpec = Field(default_factory=lambda: RelerSpec.model_validate({}))
 
 
-class FinetuningSpec(TrainingSettings):
+class OtherData(BaseModel):
+    """A retrieval or bitext mining task, as in `geometry.tasks`, that is searched before and after."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: str
+    subsets: list[str] | None = None
+    split: str | None = None
+    n_queries: int | None = Field(None, ge=2)
+    paraphrases: str | None = None
+
+
+class FinetuningSpec(BaseModel):
     """The part `finetuning` of a study: base model, data, the presets to compare and the settings they share."""
+
+    model_config = ConfigDict(extra="forbid")
 
     model: str = Field(description="label of the base model in the study")
     data: str = Field(
@@ -138,6 +153,7 @@ class FinetuningSpec(TrainingSettings):
         description="targets searched: all of the data or of the test part; null: test for squad and jsonl",
     )
     configuration: Literal["paper", "cpu"] = "paper"
+    training: dict[str, Any] = Field(default={}, description="settings that all presets share, by name")
     presets: list[str] = ["distractor", "ablation"]
     variants: dict[str, dict[str, Any]] = Field(
         default={}, description="presets of the study's own: settings by name"
@@ -158,10 +174,11 @@ class FinetuningSpec(TrainingSettings):
     instruction_queries: int = Field(
         0, ge=0, description="test queries per instruction of the bank, before and after; 0: not measured"
     )
+    out_of_domain: list[OtherData] = Field(default=[], description="data that nothing was trained on")
     side_effects: list[str] = Field(
-        default=[], description="tasks of the study that are scored before and after; empty: none"
+        default=[], description="tasks scored with the baselines, before and after"
     )
-    sensitivity: bool = Field(False, description="send the tuned models through the sweep of all prompts too")
+    sensitivity: list[str] = Field(default=[], description="tasks swept with all prompts, before and after")
 
     @field_validator("template")
     @classmethod
@@ -179,13 +196,14 @@ class FinetuningSpec(TrainingSettings):
 
     @model_validator(mode="after")
     def _presets_are_known(self) -> FinetuningSpec:
-        known = {**PRESETS, **self.variants}
+        for values in (self.training, *self.variants.values()):
+            for key in values:
+                if key not in TrainingSettings.model_fields:
+                    raise ValueError(_unknown("setting", key, TrainingSettings.model_fields))
         for name in self.presets:
             for part in name.split("+"):
-                if part not in known:
-                    close = difflib.get_close_matches(part, known, n=1)
-                    hint = f"did you mean {close[0]}?" if close else f"known are {', '.join(sorted(known))}"
-                    raise ValueError(f"unknown preset '{part}'; {hint}")
+                if part not in {**PRESETS, **self.variants}:
+                    raise ValueError(_unknown("preset", part, {**PRESETS, **self.variants}))
             self.settings(name)
         if len(set(self.presets)) < len(self.presets) or len(set(self.seeds)) < len(self.seeds):
             raise ValueError("name every preset and every seed once")
@@ -198,8 +216,7 @@ class FinetuningSpec(TrainingSettings):
 
     def settings(self, preset: str) -> TrainingSettings:
         """Settings of one preset; `a+b` applies both, in this order."""
-        own = self.model_dump(include=self.model_fields_set & set(TrainingSettings.model_fields))
-        values = {**CONFIGURATIONS[self.configuration], **own}
+        values = {**CONFIGURATIONS[self.configuration], **self.training}
         for part in preset.split("+"):
             values.update({**PRESETS, **self.variants}[part])
         return TrainingSettings(**values)
@@ -217,3 +234,9 @@ class FinetuningSpec(TrainingSettings):
         `{lang}` in an instruction becomes the English name of the target's language.
         """
         return self.template.replace("{instruction}", self.instruction(kind).replace(LANGUAGE, language))
+
+
+def _unknown(kind: str, name: str, known: Iterable[str]) -> str:
+    close = difflib.get_close_matches(name, list(known), n=1)
+    hint = f"did you mean {close[0]}?" if close else f"known are {', '.join(sorted(known))}"
+    return f"unknown {kind} '{name}'; {hint}"

@@ -163,7 +163,7 @@ def _task_examples(name: str, spec: FinetuningSpec, study: Study) -> Loaded:
         for split in splits if len(splits) == 2 else [None]:
             held = search_set(task, subset, split)
             several = len(task.hf_subsets) > 1
-            language = held.language if several else ""
+            language = held.language if several or kind == "bitext-mining" else ""
             texts = {f"{subset}/{q}" if several else q: t for q, t in held.queries.items()}
             paraphrases = _paraphrases(spec, study, texts) or held.paraphrases
             ids = dict(zip(held.queries, texts, strict=True))
