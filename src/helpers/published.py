@@ -253,7 +253,7 @@ def _rows(
             "max_length": (meta.get("loader_kwargs") or {}).get("max_seq_length") or meta.get("max_tokens"),
             "seconds": result.get("evaluation_time"), "experiment": experiment,
             "status": "ok" if usable else "failed", "reason": None if usable else "main_score is not a finite number",
-            "record": number, "default_prefix": meta,
+            "record": number, "default_prefix": meta if kind == "default" else None,
         })  # fmt: skip
     return rows
 
@@ -311,6 +311,8 @@ def _metric(record: Mapping[str, Any]) -> str | None:
     return same[0] if len(same) == 1 else None
 
 
-def read_source(path: str | Path) -> Published:
-    """`read_results` for a path as a user writes it."""
-    return read_results(Path(path).expanduser())
+def main(arguments: list[str] | None = None) -> int:
+    """`helpers fetch-published`, see `helpers.download`."""
+    from helpers.download import main as fetch
+
+    return fetch(arguments)

@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pandas as pd
 
+from helpers import audit
 from helpers.published import Published, read_results
-from helpers.published_spec import ResultsSource
+from helpers.published_spec import ReportedDefaults, ResultsSource
 from helpers.result_files import content_digest
 from helpers.run import Run, run_folder
 from helpers.study import StudyError, project_root
-from helpers.task_scores import task_scores
+from helpers.task_scores import chosen_records, task_scores
 
 RESULTS_VARIABLE = "PUBLISHED_RESULTS"
 REPORTED_VARIABLE = "PUBLISHED_DEFAULTS"
@@ -35,9 +36,12 @@ def study_scores(run: Run) -> pd.DataFrame:
 
 def study_cells(run: Run, scores: pd.DataFrame) -> pd.DataFrame:
     """`task_scores` of a run's scores with the records that its study chooses for each task."""
-    source = run.study.results_from
-    records = {t: c for t, c in (source.records if source else {}).items() if t in set(scores["task"])}
-    return task_scores(scores, records)
+    return task_scores(scores, known_records(run.study.results_from, scores))
+
+
+def known_records(source: ResultsSource | None, scores: pd.DataFrame) -> dict[str, str]:
+    """The study's choice of records for the tasks that the scores have."""
+    return {t: c for t, c in (source.records if source else {}).items() if t in set(scores["task"])}
 
 
 def load_published(source: ResultsSource, study: str = "") -> Published:
@@ -49,7 +53,7 @@ def load_published(source: ResultsSource, study: str = "") -> Published:
     if source.sha256 is not None and source.sha256 != (digest := content_digest(path)):
         raise StudyError(
             f"study {study}: {path.name} does not hold the pinned results (content {digest[:12]}…, expected "
-            f"{source.sha256[:12]}…); fetch them with: helpers download {study}"
+            f"{source.sha256[:12]}…); fetch them with: helpers fetch-published {study}"
         )
     found = read_results(path)
     kept = select(found.scores, source)
@@ -61,6 +65,31 @@ def load_published(source: ResultsSource, study: str = "") -> Published:
             f"study {study}: {path.name} holds no result that the study keeps ({len(found.scores)} in all)"
         )
     return Published(kept, prompts, found.problems, found.files, path.name)
+
+
+def skipped(run: Run) -> list[dict[str, str]]:
+    """A sentence about the files that could not be used and the prompts of unlisted origin; none where all is well."""
+    out = []
+    if run.study.results_from is not None and run.has_table("problems"):
+        problems = run.table("problems")
+        if len(problems):
+            kinds = ", ".join(f"{n} {k}" for k, n in problems["kind"].value_counts().items())
+            out.append(
+                {
+                    "text": f"{len(problems)} files of the results were skipped ({kinds}).",
+                    "figure": "tbl-problems",
+                }
+            )
+        scores = run.table("scores")
+        unlisted = scores[(scores["kind"] == "prompt") & (scores["source"] == "unlisted")]
+        if len(unlisted):
+            out.append({
+                "text": f"{unlisted[['model', 'task', 'prompt_id']].drop_duplicates().shape[0]} runs of "
+                f"{unlisted['model'].nunique()} models used prompts that no prompt file lists (most likely written by "
+                "people), so these models have more prompts than the others.",
+                "figure": "tbl-models",
+            })  # fmt: skip
+    return out
 
 
 def select(scores: pd.DataFrame, source: ResultsSource) -> pd.DataFrame:
@@ -80,6 +109,87 @@ def select(scores: pd.DataFrame, source: ResultsSource) -> pd.DataFrame:
     return scores[keep].reset_index(drop=True)
 
 
+def comparability(
+    run: Run, scores: pd.DataFrame, cells: pd.DataFrame
+) -> tuple[pd.DataFrame, pd.DataFrame, list[dict[str, str]]]:
+    """The audit of a run's defaults, and of the reported ones where the study names them (`audit.audit`).
+
+    Returns the checks (column `defaults`: "measured" beside the prompts or "reported"), what the choice of defaults
+    changes, and the findings. Without reported defaults at hand the finding says how to get them.
+    """
+    if run.has_table("inputs") and "default_prefix" not in scores:
+        scores = audit.with_default_prefix(scores, run.table("inputs"))
+    own = audit.audit(scores)
+    measured = cells.loc[cells["kind"] == "default", ["model", "task", "score"]]
+    strict = audit.cell_grades(own).query("strictly_like")[["model", "task"]]
+    like = measured.merge(strict, on=["model", "task"])
+    source = run.study.results_from
+    reference = reported_defaults(source, run.study.name) if source else None
+    if reference is None:
+        views = {"the measured defaults": measured, "those without any caution": like}
+        effects = audit.consequences(cells, views)
+        found = audit.findings(own, effects if 0 < len(like) < len(measured) else None, "measured default")
+        if source is not None and source.reported is not None:
+            found.append({"text": "The defaults that were reported elsewhere are not at hand, so they could not be audited; "
+                          f"get them with: helpers fetch-published {run.study.name}", "figure": "tbl-audit"})  # fmt: skip
+        return own.assign(defaults="measured"), effects, found
+    other = audit.audit(scores, reference)
+    fair = audit.cell_grades(other).query("like_for_like")[["model", "task"]]
+    reported = audit.reported_scores(reference, scores)
+    same = audit.same_records(reference, chosen_records(scores, known_records(source, scores)))
+    views = {
+        "the reported defaults": reported,
+        "those of them that are like for like": reported.merge(fair, on=["model", "task"]),
+        "the reported defaults on the prompts' own records": audit.reported_scores(same, scores),
+        "the measured defaults": measured,
+    }
+    effects = audit.consequences(cells, views)
+    found = (
+        audit.findings(other, effects, "reported default") + audit.findings(own, None, "measured default")[:1]
+    )
+    checks = pd.concat(
+        [other.assign(defaults="reported"), own.assign(defaults="measured")], ignore_index=True
+    )
+    return checks, effects, found
+
+
+def reported_defaults(source: ResultsSource | None, study: str = "") -> pd.DataFrame | None:
+    """Default scores that were reported elsewhere, as a scores table; None where they are not at hand.
+
+    From `PUBLISHED_DEFAULTS`, else `results_from.reported.path`, else the download: a result cache, or a Parquet table
+    with the columns model (or model_name), task, split, subset, main_score and as many of those compared as it has.
+    """
+    if source is None or source.reported is None:
+        return None
+    given = os.environ.get(REPORTED_VARIABLE) or source.reported.path
+    path = (
+        (project_root() / Path(given).expanduser()).resolve() if given else reported_folder(source.reported)
+    )
+    if path is None or not path.exists():
+        if given:
+            raise StudyError(
+                f"study {study}: the reported defaults '{path.name if path else given}' do not exist"
+            )
+        return None
+    if path.suffix != ".parquet":
+        table = read_results(path).scores
+        return table[table["kind"] == "default"].reset_index(drop=True)
+    table = pd.read_parquet(path)
+    if "model_name" not in table:
+        table = table.rename(columns={"model": "model_name"})
+    absent = {"model_name", "task", "split", "subset", "main_score"} - set(table.columns)
+    if absent:
+        raise StudyError(f"study {study}: {path.name} lacks the column(s) {', '.join(sorted(absent))}")
+    return table.assign(kind="default", status="ok")
+
+
+def reported_folder(spec: ReportedDefaults) -> Path | None:
+    """The folder of downloaded reported results; None where the study names no repository."""
+    if not spec.repository or not spec.commit:
+        return None
+    return run_folder("x").parent / ".downloads" / spec.repository.replace("/", "+") / spec.commit
+
+
 def results_path(source: ResultsSource, study: str = "") -> Path:
     """Where the results lie: `PUBLISHED_RESULTS_<STUDY>`, `PUBLISHED_RESULTS`, the study's path, or the download.
 
@@ -93,14 +203,14 @@ def results_path(source: ResultsSource, study: str = "") -> Path:
         if given:
             path = (project_root() / Path(given).expanduser()).resolve()
             if path.exists():
-                return path
+                return _matching_archive(path, source)
             raise StudyError(f"study {study}: {name} names '{path.name}', which does not exist")
     if source.repository and source.commit:
         path = download_path(source.repository, source.commit)
         if path.is_file():
             return path
     raise StudyError(
-        f"study {study}: its published results are not here; run 'helpers download {study}', or set {RESULTS_VARIABLE} "
+        f"study {study}: its published results are not here; run 'helpers fetch-published {study}', or set {RESULTS_VARIABLE} "
         "to a folder or archive that holds them"
     )
 
@@ -108,3 +218,13 @@ def results_path(source: ResultsSource, study: str = "") -> Path:
 def download_path(repository: str, commit: str) -> Path:
     """The file that a download of a pinned commit ends in; it lies beside the run folders."""
     return run_folder("x").parent / ".downloads" / repository.replace("/", "+") / f"{commit}.tar.gz"
+
+
+def _matching_archive(path: Path, source: ResultsSource) -> Path:
+    """A folder may hold archives of several versions: the one whose content is pinned. Else the path itself."""
+    archives = sorted(path.glob("*.tar*")) if path.is_dir() else []
+    if source.sha256 is not None:
+        for archive in archives:
+            if content_digest(archive) == source.sha256:
+                return archive
+    return path

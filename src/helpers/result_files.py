@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import tarfile
 from collections.abc import Iterator
@@ -32,6 +33,18 @@ def content_digest(source: Path) -> str:
     The hexadecimal digest of the lines `<sha256 of content>  <path>` sorted by path, paths beginning with `results/`
     or `prompts/`: the same for a clone, a folder and an archive of one commit, whatever packed it.
     """
+    if source.is_file():  # an archive is read once per process
+        about = source.stat()
+        return _archive_digest(source, about.st_size, about.st_mtime_ns)
+    return _digest(source)
+
+
+@functools.lru_cache(maxsize=16)
+def _archive_digest(source: Path, size: int, changed: int) -> str:
+    return _digest(source)
+
+
+def _digest(source: Path) -> str:
     lines = []
     for path, content in json_files(source):
         inner = inner_path(path)
