@@ -179,8 +179,10 @@ def findings(
     else:
         text = f"All {len(grades)} {subject}s were measured on the same records, languages and revisions as the prompt runs."
     if len(careful):
-        reasons = table[table["status"] == "caution"].groupby("check").size().sort_values(ascending=False)
-        text += f" {len(careful)} more differ in a condition ({', '.join(f'{c}: {n}' for c, n in reasons.items())})."
+        part = table.merge(careful[["model", "task"]], on=["model", "task"])
+        reasons = part[part["status"] == "caution"].groupby("check").size().sort_values(ascending=False)
+        named = ", ".join(f"{check}: {n}" for check, n in reasons.items())
+        text += f" {len(careful)} {'others' if len(bad) else 'of them'} differ in a condition ({named})."
     out.append({"text": text, "figure": "tbl-audit"})
     if effects is not None and len(effects) > 1:
         first, last = effects.iloc[0], effects.iloc[-1]

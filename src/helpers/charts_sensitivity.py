@@ -99,7 +99,7 @@ def percentile_map(table: pd.DataFrame) -> Any:
         color=alt.Color(
             "percentile:Q", title="share of prompts below the default",
             scale=alt.Scale(domain=[0, 0.5, 1], range=[DIVERGING[6], DIVERGING[3], DIVERGING[0]]),
-            legend=alt.Legend(orient="top", gradientLength=220, format=".0%"),
+            legend=alt.Legend(orient="top", gradientLength=220, format=".0%", titleLimit=400),
         )
     ).add_params(click)  # fmt: skip
     extreme = alt.condition(
@@ -113,8 +113,10 @@ def percentile_map(table: pd.DataFrame) -> Any:
 def cv_strip(table: pd.DataFrame) -> Any:
     """Coefficient of variation of every task by model, with the model's median and quartiles."""
     data = plain(table[table["cv"].notna()])
-    columns = ["model", "task", "cv", "cv_low", "cv_high", "cv_reliable", "n_prompts"]
-    data = data[[c for c in columns if c in data]]
+    data["reliable"] = ["yes" if r else "mean near 0" for r in data["cv_reliable"]]
+    columns = ["model", "task", "cv", "cv_low", "cv_high", "reliable", "n_prompts"]
+    data = data.reindex(columns=columns)
+    legend = alt.Legend(orient="top") if (data["reliable"] != "yes").any() else None
     click = model_highlight()
     base = alt.Chart(data).encode(y=alt.Y("model:N", title=None))
     box = base.mark_bar(size=13, color=GRID).encode(
@@ -127,8 +129,113 @@ def cv_strip(table: pd.DataFrame) -> Any:
     points = base.mark_point(filled=True, size=50, color=PALETTE[0]).encode(
         x="cv:Q",
         opacity=alt.condition(click, alt.value(0.85), alt.value(0.15)),
-        shape=alt.Shape("cv_reliable:N", title="mean far from 0", scale=alt.Scale(domain=[True, False], range=["circle", "cross"])),
+        shape=alt.Shape("reliable:N", title=None, legend=legend, scale=alt.Scale(domain=["yes", "mean near 0"], range=["circle", "cross"])),
         tooltip=["model:N", "task:N", alt.Tooltip("cv:Q", format=".2%"), alt.Tooltip("cv_low:Q", title="interval from", format=".2%"),
                  alt.Tooltip("cv_high:Q", title="to", format=".2%"), alt.Tooltip("n_prompts:Q", title="prompts")],
     ).add_params(click)  # fmt: skip
     return (box + median + points).properties(width=520, height={"step": 34})
+
+
+def precision_lines(curve: pd.DataFrame) -> Any:
+    """Error against the number of prompts, a panel per measure: the median cell and the ninth of ten."""
+    names = {"error": "median cell", "error_q90": "nine cells of ten"}
+    long = plain(curve).melt(["measure", "k", "cells"], list(names), var_name="line", value_name="value")
+    long["line"] = long["line"].map(names)
+    base = alt.Chart(long).encode(
+        x=alt.X(
+            "k:Q", title="prompts", scale=alt.Scale(type="log"), axis=alt.Axis(values=sorted(set(long["k"])))
+        ),
+        y=alt.Y("value:Q", title="error (95% of samples)", axis=alt.Axis(format=".0%")),
+        color=alt.Color(
+            "line:N", title=None, scale=alt.Scale(range=PALETTE), legend=alt.Legend(orient="top")
+        ),
+        strokeDash=alt.StrokeDash("line:N", title=None),
+        tooltip=["measure:N", "line:N", "k:Q", alt.Tooltip("value:Q", format=".1%"), "cells:Q"],
+    )
+    both = (base.mark_line() + base.mark_point(size=34)).properties(width=185, height=200)
+    order = [m for m in ("mean", "cv", "percentile") if m in set(long["measure"])]
+    return both.facet(column=alt.Column("measure:N", sort=order, title=None)).resolve_scale(y="independent")
+
+
+def variance_bars(table: pd.DataFrame) -> Any:
+    """Share of the variance on one task by its source, with the interval."""
+    data = plain(table[table["share_on_task"].notna()])
+    order = list(data["source"])
+    base = alt.Chart(data).encode(y=alt.Y("source:N", sort=order, title=None))
+    bars = base.mark_bar(size=20, color=PALETTE[0], opacity=0.85).encode(
+        x=alt.X("share_on_task:Q", title="share of variance on one task", axis=alt.Axis(format=".0%")),
+        tooltip=[
+            "source:N",
+            alt.Tooltip("share_on_task:Q", format=".1%"),
+            alt.Tooltip("variance:Q", format=".2e"),
+        ],
+    )
+    if "share_on_task_low" not in data or data["share_on_task_low"].isna().all():
+        return bars.properties(width=520, height={"step": 34})
+    reach = base.mark_rule(color=INK, strokeWidth=2).encode(
+        x="share_on_task_low:Q", x2="share_on_task_high:Q"
+    )
+    return (bars + reach).properties(width=520, height={"step": 34})
+
+
+def noise_bars(table: pd.DataFrame) -> Any:
+    """Spread between prompts beside the standard error of one score, one row per test set."""
+    data = plain(table)
+    data["test set"] = (
+        data["model"] + " · " + data["task"] + data["subset"].map(lambda s: "" if s == "default" else f" {s}")
+    )
+    names = {
+        "prompt_sd": "spread between prompts (sd)",
+        "paired_error": "noise of a difference",
+        "standard_error": "noise of one score",
+    }
+    long = data.melt(["test set", "n_units", "beyond_fdr"], list(names), var_name="what", value_name="value")
+    long["what"] = long["what"].map(names)
+    return (
+        alt.Chart(long)
+        .mark_point(size=85, filled=True)
+        .encode(
+            x=alt.X("value:Q", title="score units"),
+            y=alt.Y("test set:N", title=None),
+            color=alt.Color("what:N", title=None, scale=alt.Scale(range=PALETTE), legend=alt.Legend(orient="top")),
+            shape=alt.Shape("what:N", title=None),
+            tooltip=["test set:N", "what:N", alt.Tooltip("value:Q", format=".4f"), alt.Tooltip("n_units:Q", title="queries or pairs"),
+                     alt.Tooltip("beyond_fdr:Q", title="differences beyond noise", format=".0%")],
+        )
+        .properties(width=430, height={"step": 24})
+    )  # fmt: skip
+
+
+def agreement_bars(table: pd.DataFrame) -> Any:
+    """Kendall's W of every task; filled where it is beyond chance."""
+    data = plain(table[table["kendall_w"].notna()])
+    data["beyond chance"] = ["yes" if q <= 0.05 else "not shown" for q in data["q_value"]]
+    return (
+        alt.Chart(data)
+        .mark_bar(size=18)
+        .encode(
+            x=alt.X("kendall_w:Q", title="Kendall's W (1: all models order the prompts alike)", scale=alt.Scale(domain=[0, 1])),
+            y=alt.Y("task:N", title=None, sort="-x"),
+            color=alt.Color("beyond chance:N", scale=alt.Scale(domain=["yes", "not shown"], range=[PALETTE[0], "#a9b1bb"])),
+            tooltip=["task:N", alt.Tooltip("kendall_w:Q", format=".2f"), alt.Tooltip("mean_spearman:Q", format=".2f"),
+                     alt.Tooltip("q_value:Q", format=".3f"), "models:Q", "prompts:Q"],
+        )
+        .properties(width=420, height={"step": 28})
+    )  # fmt: skip
+
+
+def trait_forest(table: pd.DataFrame) -> Any:
+    """Effect of each trait of wording with its interval; traits that too few prompts have or lack are left out."""
+    data = plain(table[table["effect"].notna()])
+    data["trait"] = data["trait"].str.replace("n_", "number of ").str.replace("_", " ")
+    base = alt.Chart(data).encode(y=alt.Y("trait:N", title=None, sort="-x"))
+    rule = base.mark_rule(strokeWidth=2.5, color=PALETTE[0]).encode(
+        x=alt.X("low:Q", title="change of the score, in standard deviations of its cell"), x2="high:Q"
+    )
+    dot = base.mark_point(filled=True, size=90, color=PALETTE[0]).encode(
+        x="effect:Q",
+        tooltip=["trait:N", alt.Tooltip("effect:Q", format="+.2f"), alt.Tooltip("low:Q", format="+.2f"),
+                 alt.Tooltip("high:Q", format="+.2f"), alt.Tooltip("q_value:Q", format=".3f"), "texts:Q"],
+    )  # fmt: skip
+    zero = alt.Chart(pd.DataFrame({"zero": [0]})).mark_rule(strokeDash=[4, 3], color=INK).encode(x="zero:Q")
+    return (zero + rule + dot).properties(width=460, height={"step": 36})

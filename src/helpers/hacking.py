@@ -8,6 +8,9 @@ from scipy import special, stats
 
 from helpers.noise import KEY
 
+COLUMNS = [*KEY, "k", "reported", "honest"]
+NONE = pd.DataFrame(columns=COLUMNS)  # what there is to say where no scores of single queries were kept
+
 
 def pick_weights(n: int, k: int) -> np.ndarray:
     """P(the i-th best of n prompts is the best of k drawn without replacement), i = 0 .. n - 1: C(n-1-i, k-1) / C(n, k)."""
@@ -97,14 +100,14 @@ def honest_best_of_k(
                 "k": k, "reported": float((first @ weights - choose.mean(1)).mean()),
                 "honest": float((second @ weights - check.mean(1)).mean()),
             })  # fmt: skip
-    return pd.DataFrame(rows, columns=[*KEY, "k", "reported", "honest"])
+    return pd.DataFrame(rows, columns=COLUMNS)
 
 
 def findings(curve: pd.DataFrame, honest: pd.DataFrame) -> list[dict[str, str]]:
     """What best-of-k reporting gains, and how much of it survives on fresh queries."""
     out = []
     if len(curve):
-        k = int(curve["k"].max())
+        k = int(curve.groupby("model")["k"].max().min())  # what every model has
         top = curve[curve["k"] == k].sort_values("gain")
         low, high = top.iloc[0], top.iloc[-1]
         span = f"{high['gain']:+.3f} ({high['model']})" if len(top) == 1 else (

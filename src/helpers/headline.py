@@ -88,7 +88,7 @@ def findings(table: pd.DataFrame) -> list[dict[str, str]]:
     fixed = moving[(moving["rank_low"] == moving["rank_high"])]
     if len(moving) > 1:
         named = f": {', '.join(fixed['model'])}" if len(fixed) and len(fixed) <= 3 else ""
-        out.append({"text": f"With a random prompt for every model and task, {len(fixed)} of {len(moving)} models keep one "
+        out.append({"text": f"With a random prompt for every model and task, {len(fixed)} of {len(moving)} models {'keeps' if len(fixed) == 1 else 'keep'} one "
                     f"rank in 95% of boards{named}.", "figure": "fig-ranks"})  # fmt: skip
     return out
 

@@ -174,3 +174,28 @@ def findings(scenario_table: pd.DataFrame, holes: int = 0) -> list[dict[str, str
             }
         )
     return out
+
+
+def candidate_findings(with_default: pd.DataFrame, prompts_only: pd.DataFrame) -> list[dict[str, str]]:
+    """How the scenarios depend on whether the default is a candidate for best and worst."""
+    both = with_default.merge(prompts_only, on="model", suffixes=("", "_only")).dropna()
+    if len(both) < 2:
+        return []
+    moved = both[
+        (both["best_vs_default"] != both["best_vs_default_only"])
+        | (both["best_vs_worst"] != both["best_vs_worst_only"])
+    ]
+    if moved.empty:
+        return [
+            {
+                "text": "Whether the default counts as a candidate for best and worst changes no rank.",
+                "figure": "tbl-scenarios",
+            }
+        ]
+    named = "; ".join(
+        f"{r.model}: {int(r.best_vs_default)} and {int(r.best_vs_worst)} with it, {int(r.best_vs_default_only)} and "
+        f"{int(r.best_vs_worst_only)} without"
+        for r in moved.itertuples()
+    )
+    return [{"text": "Whether the default counts as a candidate matters (rank against others' default, and against their "
+             f"worst): {named}.", "figure": "tbl-scenarios"}]  # fmt: skip

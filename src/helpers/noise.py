@@ -13,6 +13,9 @@ from scipy import stats
 from helpers.sensitivity import adjusted
 
 KEY = ["model", "task", "subset", "split"]
+COLUMNS = [*KEY, "n_units", "n_prompts", "standard_error", "prompt_sd", "paired_error", "noise_share", "pairs", "beyond",
+           "beyond_fdr"]  # fmt: skip
+NONE = pd.DataFrame(columns=COLUMNS)  # what there is to say where no unit scores were kept
 
 
 def query_noise(
@@ -61,8 +64,7 @@ def query_noise(
         frames.append(pairs.drop(columns="error").assign(**named))
     columns = [*KEY, "prompt_a", "prompt_b", "difference", "low", "high", "p_value", "q_value"]
     pairs = pd.concat(frames, ignore_index=True)[columns] if frames else pd.DataFrame(columns=columns)
-    return pd.DataFrame(rows, columns=[*KEY, "n_units", "n_prompts", "standard_error", "prompt_sd", "paired_error",
-                                       "noise_share", "pairs", "beyond", "beyond_fdr"]), pairs  # fmt: skip
+    return pd.DataFrame(rows, columns=COLUMNS), pairs
 
 
 def bootstrap_scores(

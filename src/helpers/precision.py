@@ -68,13 +68,22 @@ def recommended(
 
     wanted: measure -> largest error (default: 0.02 of the mean, 0.02 in CV, 0.15 in the percentile). Errors fall with
     the square root of k, so between the sizes of the curve, and beyond them, k is interpolated on the log-log scale.
-    `k` is NaN where the curve is empty. column "error_q90" serves nine cells in ten, "error" the median cell.
+    `k` is NaN where the curve is empty; `extrapolated` where it lies beyond the curve's largest size. Column "error_q90" serves
+    nine cells in ten, "error" the median cell.
     """
     rows = []
     for measure, limit in (wanted or {"mean": 0.02, "cv": 0.02, "percentile": 0.15}).items():
         part = curve[(curve["measure"] == measure) & (curve[column] >= 0)].sort_values("k")
-        rows.append({"measure": measure, "wanted": limit, "k": _needed(part["k"], part[column], limit)})
-    return pd.DataFrame(rows, columns=["measure", "wanted", "k"])
+        k = _needed(part["k"], part[column], limit)
+        rows.append(
+            {
+                "measure": measure,
+                "wanted": limit,
+                "k": k,
+                "extrapolated": bool(len(part) and k > part["k"].max()),
+            }
+        )
+    return pd.DataFrame(rows, columns=["measure", "wanted", "k", "extrapolated"])
 
 
 def findings(curve: pd.DataFrame, advice: pd.DataFrame) -> list[dict[str, str]]:
@@ -84,7 +93,10 @@ def findings(curve: pd.DataFrame, advice: pd.DataFrame) -> list[dict[str, str]]:
         return []
     words = {"mean": "the mean score to within {:.0%} of itself", "cv": "the coefficient of variation to within {:.0%}",
              "percentile": "the default's percentile to within {:.0%}"}  # fmt: skip
-    parts = [f"about {int(r.k)} prompts for {words[r.measure].format(r.wanted)}" for r in known.itertuples()]
+    parts = [
+        f"about {int(r.k)} prompts{' (extrapolated)' if r.extrapolated else ''} for {words[r.measure].format(r.wanted)}"
+        for r in known.itertuples()
+    ]
     return [{"text": "To know it in nine cells of ten with 95% confidence it takes " + "; ".join(parts) + ".",
              "figure": "fig-precision"}]  # fmt: skip
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+from scipy import special, stats
 
 from helpers.spread import spread_table
 
@@ -31,8 +31,8 @@ def percentile_of(value: float, scores: np.ndarray, level: float = 0.95) -> tupl
     below, ties, n = int((x < value).sum()), int((x == value).sum()), len(x)
     at_most = below + ties
     tail = (1 - level) / 2
-    low = float(stats.beta.ppf(tail, below, n - below + 1)) if below else 0.0
-    high = float(stats.beta.ppf(1 - tail, at_most + 1, n - at_most)) if at_most < n else 1.0
+    low = float(special.betaincinv(below, n - below + 1, tail)) if below else 0.0
+    high = float(special.betaincinv(at_most + 1, n - at_most, 1 - tail)) if at_most < n else 1.0
     return (below + ties / 2) / n, low, high
 
 
@@ -47,7 +47,8 @@ def tail_p_value(below: int, above: int, n: int, tail: float = 0.25) -> float:
         return np.nan
     k = max(below, above)
     edge = 1 - tail
-    return float(min(1.0, stats.binom.sf(k - 1, n, edge) + stats.binom.cdf(n - k, n, edge)))
+    further_out = (special.bdtrc(k - 1, n, edge) if k else 1.0) + special.bdtr(n - k, n, edge)
+    return float(min(1.0, further_out))
 
 
 def sensitivity(

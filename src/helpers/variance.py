@@ -62,7 +62,11 @@ def findings(table: pd.DataFrame) -> list[dict[str, str]]:
 
 def _range(row: pd.Series) -> str:
     low, high = row.get("share_on_task_low", np.nan), row.get("share_on_task_high", np.nan)
-    return f" (95% interval {low:.0%} to {high:.0%})" if np.isfinite(low) and np.isfinite(high) else ""
+    if not (np.isfinite(low) and np.isfinite(high)):
+        return " (too few tasks for an interval)"
+    if high - low > 0.8:
+        return f" (95% interval {low:.0%} to {high:.0%}: so few tasks cannot tell)"
+    return f" (95% interval {low:.0%} to {high:.0%})"
 
 
 def _fit(data: pd.DataFrame) -> dict[str, float]:
