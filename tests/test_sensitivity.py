@@ -1,0 +1,97 @@
+"""Where a default stands among the prompts: percentile, interval, labels; coverage and level by simulation."""
+
+import numpy as np
+import pytest
+from board_cells import cells_of, random_cells
+
+from helpers.sensitivity import adjusted, findings, model_summary, percentile_of, sensitivity, tail_p_value
+
+
+@pytest.mark.parametrize("value, share", [(0.0, 0.0), (2.5, 0.5), (2.0, 0.375), (9.0, 1.0), (4.0, 0.875)])
+def test_ties_count_half(value, share):
+    assert percentile_of(value, np.array([1.0, 2.0, 3.0, 4.0]))[0] == share
+
+
+def test_the_interval_of_fifteen_of_fifteen_is_the_clopper_pearson_one():
+    share, low, high = percentile_of(2.0, np.arange(15) / 15)
+    assert (share, high) == (1.0, 1.0) and low == pytest.approx(0.025 ** (1 / 15))
+
+
+@pytest.mark.parametrize("value, scores", [(np.nan, [1.0]), (1.0, []), (1.0, [np.nan])])
+def test_nothing_to_compare_gives_nan(value, scores):
+    assert np.isnan(percentile_of(value, np.array(scores))).all()
+
+
+@pytest.mark.parametrize("digits", [None, 1])
+def test_the_interval_covers_the_true_percentile_with_and_without_ties(digits):
+    rng = np.random.default_rng(0)
+    draws = rng.random((2000, 15)) if digits is None else rng.integers(0, 10, (2000, 15)) / 10
+    true = (
+        0.7 if digits is None else 0.75
+    )  # of ten equally likely values, seven lie below 0.7 and one equals it
+    hit = [low <= true <= high for _, low, high in (percentile_of(0.7, row) for row in draws)]
+    assert np.mean(hit) >= 0.95
+
+
+def test_the_sign_test_is_a_special_case():
+    assert tail_p_value(15, 0, 15, tail=0.5) == pytest.approx(2 / 2**15)
+
+
+def test_a_default_at_the_edge_of_the_middle_part_is_rejected_no_more_often_than_asked():
+    rng = np.random.default_rng(1)
+    below = rng.binomial(15, 0.75, size=4000)
+    p = np.array([tail_p_value(b, 15 - b, 15) for b in range(16)])[below]
+    assert (p <= 0.05).mean() <= 0.05
+
+
+def test_the_false_discovery_rate_holds_when_no_default_lies_in_a_tail():
+    rng = np.random.default_rng(2)
+    p = np.array([tail_p_value(b, 15 - b, 15) for b in range(16)])
+    wrong = [
+        (adjusted(p[rng.binomial(15, rng.uniform(0.25, 0.75, size=40))]) <= 0.05).any() for _ in range(200)
+    ]
+    assert np.mean(wrong) <= 0.07  # nothing is true here, so every label is false: 0.05 and simulation noise
+
+
+def test_labels_follow_from_place_and_evidence():
+    scores = {"m": {f"t{k}": list(np.linspace(0, 1, 15)) for k in range(4)}}
+    cells = cells_of(scores, {"m": {"t0": 2.0, "t1": -1.0, "t2": 0.5, "t3": 0.9}})
+    table = sensitivity(cells, draws=100).set_index("task")["label"]
+    assert list(table) == ["inflated", "deflated", "representative", "undecided"]
+
+
+def test_thresholds_are_arguments():
+    cells = cells_of({"m": {"t": list(np.linspace(0, 1, 15))}}, {"m": {"t": 0.9}})
+    assert sensitivity(cells, draws=50, tail=0.05)["label"].item() == "representative"
+    assert sensitivity(cells, draws=50, tail=0.5)["label"].item() == "inflated"
+
+
+@pytest.mark.parametrize("scores, default, label", [
+    ({"m": {"t": [0.5]}}, {"m": {"t": 0.5}}, "representative"),
+    ({"m": {"t": [0.5, 0.5, 0.5]}}, {"m": {"t": 0.5}}, "representative"),
+    ({"m": {"t": [0.5, 0.6]}}, {}, "no default"),
+    ({"m": {"t": [np.nan]}}, {"m": {"t": 0.5}}, "no prompts"),
+    ({"m": {"t": [-0.5, -0.4]}}, {"m": {"t": -0.45}}, "representative"),
+])  # fmt: skip
+def test_small_and_degenerate_cells_have_a_label(scores, default, label):
+    table = sensitivity(cells_of(scores, default), draws=50)
+    assert table["label"].item() == label and len(model_summary(table)) == 1 and findings(table)
+
+
+def test_a_default_without_any_prompt_is_kept():
+    cells = cells_of({"m": {"t": []}}, {"m": {"t": 0.5}})
+    assert sensitivity(cells)["label"].item() == "no prompts" and findings(sensitivity(cells))
+
+
+def test_findings_change_with_the_data_and_survive_none():
+    cells = random_cells(2, 4, 15)
+    turned = cells.assign(score=1 - cells["score"])
+    assert findings(sensitivity(cells, draws=100)) != findings(sensitivity(turned, draws=100))
+    assert findings(sensitivity(cells.iloc[:0])) == []
+
+
+def test_unequal_numbers_of_prompts_are_said():
+    cells = cells_of({"m": {"a": [0.1, 0.2, 0.3], "b": [0.1, 0.2]}}, {"m": {"a": 0.2, "b": 0.2}})
+    assert any(
+        "unequal numbers of prompts (2 to 3)" in f["text"] for f in findings(sensitivity(cells, draws=50))
+    )
