@@ -122,7 +122,9 @@ class DemoTopicClassification(AbsTaskClassification):
 class DemoTopicClustering(AbsTaskClustering):
     max_fraction_of_documents_to_embed = None
     max_document_to_embed = None
-    max_documents_per_cluster = 264  # of each of mteb's ten bootstraps; its 16,384 would repeat these texts 62 times
+    max_documents_per_cluster = (
+        264  # of each of mteb's ten bootstraps; its 16,384 would repeat these texts 62 times
+    )
     metadata = _metadata(
         "DemoTopicClustering",
         ["topics"],
