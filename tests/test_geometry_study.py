@@ -1,5 +1,7 @@
 """Notebook 05's work on the demo and, where they are, on real task data, with a real static model."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -151,3 +153,21 @@ def test_real_paraphrases_pull_the_static_models_top_hit(task_data, monkeypatch)
     assert plain.loc["paraphrase", "recall_at_1"] < plain.loc["normal", "recall_at_1"]
     assert plain.loc["paraphrase", "own_first"] > 0.5
     assert np.isclose(plain.loc["normal", "n_distractors"], 0)
+
+
+def test_paraphrases_written_by_notebook_01_are_found(tmp_path, monkeypatch, task_data):
+    monkeypatch.setenv("EMBEDDING_TASK_DATA", str(task_data))
+    monkeypatch.setenv("HELPERS_RUNS", str(tmp_path))
+    study = load_study("geometry-local", **{"geometry.n_queries": 3})
+    study.geometry.tasks = [t for t in study.geometry.tasks if t.name == "ARCChallenge"]
+    (first,) = instructed_sets(study)
+    folder = tmp_path / "geometry-local" / "paraphrases" / "ARCChallenge"
+    folder.mkdir(parents=True)
+    lines = [
+        {"id": q, "text": t, "paraphrase": f"In other words: {t}"} for q, t in first.search.queries.items()
+    ]
+    (folder / "paraphrases.jsonl").write_text(
+        "".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8"
+    )
+    (again,) = instructed_sets(study)
+    assert again.paraphrase_source == "a language model (notebook 01)" and len(again.search.paraphrases) == 3

@@ -14,6 +14,7 @@ import pandas as pd
 
 from helpers.geometry_spec import GeometrySpec, GeometryTask
 from helpers.instructions import Bank
+from helpers.run import run_folder
 from helpers.study import Study, StudyError, TaskSpec, project_root
 from helpers.tasks import SearchSet, load_task, search_set, subset_data
 
@@ -83,7 +84,7 @@ def draw_foreign(foreign: list[tuple[str, list[str]]], taken: set[str], n: int) 
     return texts, "; ".join(used)
 
 
-def read_paraphrases(path: Path, queries: dict[str, str]) -> dict[str, str]:
+def read_paraphrases(path: Path, queries: dict[str, str], some: bool = True) -> dict[str, str]:
     """Paraphrases by query id from a Parquet or JSON Lines file.
 
     It needs the column `paraphrase` and either `id` (or `query_id`) or the query's text as `question` or
@@ -104,14 +105,19 @@ def read_paraphrases(path: Path, queries: dict[str, str]) -> dict[str, str]:
             f"paraphrases {path.name}: needs a column 'paraphrase'; it has {', '.join(table.columns)}"
         )
     table = table.dropna(subset=["paraphrase"])
+    # The text first: ids such as "0", "1" of two languages' sentences would be taken for each other.
+    for column in ("question", "text"):
+        if column in table:
+            known = dict(zip(table[column].astype(str).str.strip(), table["paraphrase"], strict=True))
+            found = {q: known[t.strip()] for q, t in queries.items() if t.strip() in known}
+            if found:
+                return found
     for column in ("id", "query_id"):
         if column in table and table[column].astype(str).isin(list(queries)).any():
             known = dict(zip(table[column].astype(str), table["paraphrase"], strict=True))
             return {q: known[q] for q in queries if q in known}
-    for column in ("question", "text"):
-        if column in table:
-            known = dict(zip(table[column].str.strip(), table["paraphrase"], strict=True))
-            return {q: known[t.strip()] for q, t in queries.items() if t.strip() in known}
+    if not some:
+        return {}
     raise StudyError(
         f"paraphrases {path.name}: no row belongs to a query; it needs id or question beside paraphrase"
     )
@@ -190,7 +196,11 @@ def _limited(whole: SearchSet, limit: int | None, seed: int) -> SearchSet:
 
 def _add_paraphrases(limited: SearchSet, task: GeometryTask, study: Study) -> str:
     if task.paraphrases is None:
-        return "the task's data" if limited.paraphrases else ""
+        written = run_folder(study.name) / "paraphrases" / task.name / "paraphrases.jsonl"
+        if limited.paraphrases or not written.is_file():
+            return "the task's data" if limited.paraphrases else ""
+        limited.paraphrases = read_paraphrases(written, limited.queries, some=False)
+        return "a language model (notebook 01)" if limited.paraphrases else ""
     roots = [project_root(), study.task_data_root()]
     for root in roots:
         if root is not None and (root / task.paraphrases).is_file():
