@@ -89,6 +89,7 @@ def read_paraphrases(path: Path, queries: dict[str, str], some: bool = True) -> 
 
     It needs the column `paraphrase` and either `id` (or `query_id`) or the query's text as `question` or
     `text`. Rows of other queries are passed over; queries without a row stay without a paraphrase.
+    With `some` a file in which no row belongs to a query is an error.
     """
     try:
         if path.suffix == ".parquet":
