@@ -11,8 +11,8 @@ from helpers.agreement import TRAITS, agreement, findings, kendall_w, trait_effe
 def test_w_is_one_for_equal_orders_and_known_for_a_textbook_case():
     assert kendall_w(np.array([[1, 2, 3], [1, 2, 3]])) == 1
     assert kendall_w(np.array([[1, 2, 3], [3, 2, 1]])) == 0
-    # Two raters: W = (1 + Spearman) / 2, with ties too.
-    a, b = np.array([1, 2.5, 2.5, 4]), np.array([2, 1, 3, 4.0])
+    # Two raters with as many ties: W = (1 + Spearman) / 2.
+    a, b = np.array([1, 2.5, 2.5, 4]), np.array([4, 1.5, 1.5, 3])
     assert kendall_w(np.array([a, b])) == pytest.approx((1 + np.corrcoef(a, b)[0, 1]) / 2)
 
 
@@ -60,7 +60,8 @@ def test_a_trait_without_an_effect_is_found_no_more_often_than_asked():
     p = []
     for seed in range(120):
         cells = shared_prompts(0, seed)
-        p.append(trait_effects(cells, traits(cells)).set_index("trait").loc["n_words", "p_value"])
+        words = cells.drop_duplicates(["task", "prompt_id"]).assign(n_words=lambda t: t["prompt"].str.len())
+        p.append(trait_effects(cells, words[["task", "prompt_id", "prompt", "n_words"]], ["n_words"])["p_value"].item())
     assert np.mean(np.array(p) <= 0.05) <= 0.1
 
 

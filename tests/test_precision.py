@@ -18,7 +18,7 @@ def test_the_error_of_the_mean_is_that_of_theory():
     cells = cells_of({"a": {"x": list(np.random.default_rng(0).normal(1, 0.1, 40))}})
     error = precision_curve(cells, sizes=(25,), draws=4000).set_index("measure").loc["mean", "error"]
     x = cells["score"]
-    assert error == pytest.approx(1.96 * x.std(ddof=0) / 5 / x.mean(), rel=0.1)
+    assert error == pytest.approx(1.96 * x.std(ddof=1) / 5 / x.mean(), rel=0.1)
 
 
 def test_the_recommended_number_gives_the_wanted_precision_on_fresh_prompts():

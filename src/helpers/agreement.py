@@ -108,9 +108,13 @@ def traits(cells: pd.DataFrame, languages: Iterable[str] = ("eng",)) -> pd.DataF
 
 
 def trait_effects(
-    cells: pd.DataFrame, table: pd.DataFrame, level: float = 0.95, min_texts: int = 8
+    cells: pd.DataFrame,
+    table: pd.DataFrame,
+    names: Iterable[str] = TRAITS,
+    level: float = 0.95,
+    min_texts: int = 8,
 ) -> pd.DataFrame:
-    """How each trait goes with the score, one trait at a time: slope in standard deviations of the cell's scores.
+    """How each trait of `names` goes with the score, one at a time: slope in standard deviations of the cell's scores.
 
     Scores are standardised within (model, task), the trait is centred within it, so models and tasks do not enter;
     counts are per standard deviation of the trait, yes-or-no traits for yes against no. Least squares (statsmodels)
@@ -129,7 +133,7 @@ def trait_effects(
     part = part.assign(z=(part["score"] - grouped.transform("mean")) / grouped.transform("std"))
     part = part[np.isfinite(part["z"])]
     rows = []
-    for trait in TRAITS:
+    for trait in names:
         value = part[trait].astype(float)
         spread = value.std() if trait.startswith("n_") else 1.0
         centred = value - value.groupby([part["model"], part["task"]]).transform("mean")

@@ -40,7 +40,8 @@ def precision_curve(
             drawn = x[pick]
             errors = {}
             if mean != 0:
-                errors["mean"] = np.abs(drawn.mean(1) / mean - 1)
+                # n prompts of a population vary by (n - 1) / n of its variance: the rest is put back.
+                errors["mean"] = np.abs(drawn.mean(1) / mean - 1) * np.sqrt(len(x) / (len(x) - 1))
                 middle = drawn.mean(1)
                 with np.errstate(divide="ignore", invalid="ignore"):
                     errors["cv"] = np.abs(drawn.std(1) / np.abs(middle) - x.std() / abs(mean))

@@ -127,7 +127,8 @@ def _jackknife(data: pd.DataFrame, tasks: list[str], full: pd.DataFrame, level: 
         pseudo = n * value - (n - 1) * np.array([_logit(t[column].to_numpy(float)) for t in left])
         error = pseudo.std(axis=0, ddof=1) / np.sqrt(n)
         reach = stats.t.ppf((1 + level) / 2, n - 1) * error
-        out += [_expit(value - reach), _expit(value + reach)]
+        own = full[column].to_numpy(float)  # 0 and 1 have no logit; the interval holds them all the same
+        out += [np.minimum(_expit(value - reach), own), np.maximum(_expit(value + reach), own)]
     return np.stack(out, 1)
 
 
