@@ -170,6 +170,7 @@ class FinetuningSpec(BaseModel):
     near_duplicate: float = Field(
         0.9, gt=0, le=1, description="TF-IDF cosine to a held-out text that removes a training example"
     )
+    dev_pool: int = Field(1000, ge=1, description="targets per language searched while training")
     n_boot: int = Field(2000, ge=0, description="bootstrap draws over queries for every interval")
     instruction_queries: int = Field(
         0, ge=0, description="test queries per instruction of the bank, before and after; 0: not measured"

@@ -28,7 +28,8 @@ class TuningData:
     """Everything a fine-tuning is trained and judged on.
 
     examples: id, query, paraphrase, target, language, group, split. report: what was left out and why. targets: the
-    texts that are searched, per language. kind: retrieval or bitext-mining.
+    texts that are searched, per language (of the dev part at most `dev_pool`, those of its own included). kind: retrieval
+    or bitext-mining.
     """
 
     name: str
@@ -36,6 +37,7 @@ class TuningData:
     examples: pd.DataFrame
     report: pd.DataFrame
     targets: dict[str, list[str]]
+    dev_pool: int = 1000
 
     @property
     def fingerprint(self) -> str:
@@ -52,7 +54,12 @@ class TuningData:
         part, found = self.part(split), []
         foreign = self.part("train" if split != "train" else "test")
         for language, rows in part.groupby("language", sort=True):
-            texts = list(dict.fromkeys([*self.targets.get(str(language), []), *rows["target"]]))
+            pool = self.targets.get(str(language), [])
+            if split == "dev":  # measured again and again while training
+                others = sorted(set(pool) - set(rows["target"]))
+                left = max(self.dev_pool - rows["target"].nunique(), 0)
+                pool = [others[i] for i in np.random.default_rng(0).permutation(len(others))[:left]]
+            texts = list(dict.fromkeys([*rows["target"], *pool]))
             number = {text: str(n) for n, text in enumerate(texts)}
             queries = dict(zip(rows["id"], rows["query"], strict=True))
             one = SearchSet(
@@ -92,7 +99,12 @@ def tuning_data(study: Study) -> TuningData:
     columns = [*EXAMPLE_COLUMNS, "group", "split"]
     report = pd.concat([report, near], ignore_index=True) if len(near) else report
     return TuningData(
-        name, kind, split[split["split"] != "dropped"][columns].reset_index(drop=True), report, pool
+        name,
+        kind,
+        split[split["split"] != "dropped"][columns].reset_index(drop=True),
+        report,
+        pool,
+        spec.dev_pool,
     )
 
 
