@@ -58,7 +58,7 @@ def shared_prompts(effect, seed, texts=24):
 def test_a_trait_without_an_effect_is_found_no_more_often_than_asked():
     """Eight cells share each text: errors that ignore this would reject far more often than 5 %."""
     p = []
-    for seed in range(120):
+    for seed in range(80):
         cells = shared_prompts(0, seed)
         words = cells.drop_duplicates(["task", "prompt_id"]).assign(n_words=lambda t: t["prompt"].str.len())
         p.append(trait_effects(cells, words[["task", "prompt_id", "prompt", "n_words"]], ["n_words"])["p_value"].item())

@@ -51,7 +51,7 @@ def test_holes_and_unequal_prompts_change_little():
 def test_no_prompt_effect_gives_a_share_near_zero():
     true = TRUE | {"prompt": 0.0}
     table = variance_components(simulated(6, 8, 8, true=true), intervals=False).set_index("source")
-    assert table.loc["prompt", "share_on_task"] < 0.02
+    assert table.loc["prompt", "share_on_task"] < 0.06
 
 
 @pytest.mark.parametrize("models, tasks, absent", [(1, 3, ["model", "model x task", "prompt"]), (3, 1, ["model", "task"]),

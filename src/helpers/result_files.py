@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import lzma
 import tarfile
+import zlib
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
@@ -89,7 +91,10 @@ def _folder_files(folder: Path) -> Iterator[tuple[PurePosixPath, bytes | str]]:
 
 def _archive_files(archive: Path) -> Iterator[tuple[PurePosixPath, bytes | str]]:
     try:
-        with tarfile.open(archive, "r|*") as tar:  # one pass; a member is read when its turn comes
+        if tarfile.is_tarfile(archive) and _plain_and_cut(archive):
+            raise tarfile.ReadError("its end is missing")
+        # Not the stream mode "r|*": that takes a cut archive for a whole one. One pass: a member is read in its turn.
+        with tarfile.open(archive, "r:*") as tar:
             found = {}
             for member in tar:
                 path = PurePosixPath(member.name.lstrip("./"))
@@ -102,8 +107,19 @@ def _archive_files(archive: Path) -> Iterator[tuple[PurePosixPath, bytes | str]]
                 else:
                     handle = tar.extractfile(member)
                     found[path] = handle.read() if handle else "cannot be read"  # type: ignore[assignment]
-    except (tarfile.TarError, EOFError, OSError) as error:
+    except (tarfile.TarError, EOFError, OSError, zlib.error, lzma.LZMAError) as error:
         raise StudyError(
             f"{archive.name} is not a whole tar archive ({type(error).__name__}: {error}); download it again"
         ) from error
     yield from sorted(found.items())  # type: ignore[misc]
+
+
+def _plain_and_cut(archive: Path) -> bool:
+    """An uncompressed archive whose closing block of zeros is missing: its reader would stop without a word."""
+    with open(archive, "rb") as handle:
+        start = handle.read(262)
+        handle.seek(0, 2)
+        if start[257:262] != b"ustar":
+            return False
+        handle.seek(-min(512, handle.tell()), 2)
+        return any(handle.read())

@@ -1,0 +1,110 @@
+"""Comparability: each difference between a default and the prompt runs is found and named, and nothing else."""
+
+import pandas as pd
+import pytest
+from board_cells import records
+
+from helpers.audit import (
+    audit, cell_grades, check_summary, consequences, findings, reported_scores, same_records, with_default_prefix,
+)  # fmt: skip
+from helpers.task_scores import task_scores
+
+DEFAULT = {"kind": "default", "prompt_id": "default", "prompt": None, "main_score": 0.7}
+
+
+def statuses(default=None, prompts=({}, {"prompt_id": "p1"})):
+    table = audit(records([*prompts, DEFAULT | (default or {})]))
+    return table.set_index("check")["status"].to_dict()
+
+
+def test_equal_conditions_are_the_same():
+    got = statuses()
+    assert {k for k, v in got.items() if v == "same"} == {
+        "records (split/subset)", "languages", "data set revision", "model revision", "mteb version",
+    }  # fmt: skip
+    assert {got["numeric type"], got["length limit"], got["prompt applied"]} == {"unknown"}
+
+
+@pytest.mark.parametrize("change, check, status", [
+    ({"subset": "de"}, "records (split/subset)", "differs"),
+    ({"split": "dev"}, "records (split/subset)", "differs"),
+    ({"languages": "eng-Latn|deu-Latn"}, "languages", "differs"),
+    ({"dataset_revision": "e"}, "data set revision", "differs"),
+    ({"revision": "s"}, "model revision", "differs"),
+    ({"mteb_version": "1.0"}, "mteb version", "caution"),
+])  # fmt: skip
+def test_each_difference_is_named(change, check, status):
+    got = statuses(change)
+    assert got[check] == status and all(v in ("same", "unknown") for k, v in got.items() if k != check)
+
+
+def test_prompt_runs_of_mixed_versions_are_a_caution():
+    assert statuses(prompts=[{}, {"prompt_id": "p1", "mteb_version": "2.1"}])["mteb version"] == "caution"
+
+
+def test_a_default_over_more_languages_differs():
+    table = audit(records([{}, DEFAULT, DEFAULT | {"subset": "ru", "languages": "rus-Cyrl"}]))
+    row = table.set_index("check").loc["records (split/subset)"]
+    assert row["status"] == "differs" and row["default"] == "test/default, test/ru" and row["prompts"] == "test/default"
+
+
+def test_a_missing_default_is_missing_and_not_fine():
+    table = audit(records([{}]))
+    assert table["status"].tolist() == ["missing"] and not cell_grades(table)["like_for_like"].item()
+
+
+@pytest.mark.parametrize("prefix, how, status", [
+    ("nothing", "raw", "caution"), ("raw", "raw", "same"), ("template", "template", "same"), ("raw", "template", "caution"),
+])  # fmt: skip
+def test_how_the_prompt_is_applied_is_compared(prefix, how, status):
+    scores = records([{"application": how}, DEFAULT | {"application": "default"}]).assign(default_prefix=[None, prefix])
+    assert audit(scores).set_index("check").loc["prompt applied", "status"] == status
+
+
+def test_the_sweep_tells_what_the_default_put_before_the_text():
+    inputs = pd.DataFrame([
+        {"model": "m", "task": "T", "kind": "default", "side": "query", "prefix": ""},
+        {"model": "m", "task": "T", "kind": "default", "side": "document", "prefix": "passage: "},
+    ])  # fmt: skip
+    scores = with_default_prefix(records([{}, DEFAULT]), inputs)
+    assert scores["default_prefix"].isna().tolist() == [True, False] and scores["default_prefix"].iloc[1] == "nothing"
+
+
+def test_grades_and_summary_count_cells():
+    table = audit(records([{}, DEFAULT | {"subset": "de", "mteb_version": "1"}]))
+    grade = cell_grades(table).iloc[0]
+    assert grade["worst"] == "differs" and grade["checks"] == "records (split/subset), mteb version"
+    assert check_summary(table).iloc[0]["check"] == "records (split/subset)"
+
+
+def reference():
+    rows = [DEFAULT | {"subset": s, "main_score": v} for s, v in (("default", 0.1), ("ru", 0.3))]
+    return records([*rows, DEFAULT | {"split": "dev", "main_score": 0.6}])
+
+
+def test_reported_scores_are_means_over_splits_of_means_over_subsets():
+    assert reported_scores(reference(), records([{}]))["score"].item() == pytest.approx((0.2 + 0.6) / 2)
+    same = same_records(reference(), records([{}]))
+    assert reported_scores(same, records([{}]))["score"].item() == pytest.approx(0.1)
+
+
+def test_consequences_compare_views_and_findings_say_them():
+    scores = records([{"main_score": 0.2}, {"prompt_id": "p1", "main_score": 0.4}, DEFAULT])
+    cells = task_scores(scores)
+    views = {"the reported defaults": reported_scores(same_records(reference(), scores), scores),
+             "the measured defaults": cells.loc[cells["kind"] == "default", ["model", "task", "score"]]}  # fmt: skip
+    effects = consequences(cells, views)
+    assert effects["at_or_below_worst"].tolist() == [1, 0] and effects["at_or_above_best"].tolist() == [0, 1]
+    texts = " ".join(f["text"] for f in findings(audit(scores, reference()), effects, "reported default"))
+    assert "1 of 1 reported defaults are not like for like" in texts and "0 of 1 defaults lie above" in texts
+
+
+def test_nothing_is_said_about_nothing():
+    empty = audit(records([{}]).iloc[:0])
+    assert empty.empty and findings(empty) == []
+
+
+def test_raw_and_templated_models_on_one_board_are_pointed_out():
+    rows = [{"model": m, "model_name": m, "application": a} for m, a in (("a", "raw"), ("b", "template"))]
+    rows += [DEFAULT | {"model": m, "model_name": m} for m in "ab"]
+    assert any("two conditions" in f["text"] for f in findings(audit(records(rows))))
