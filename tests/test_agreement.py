@@ -61,7 +61,11 @@ def test_a_trait_without_an_effect_is_found_no_more_often_than_asked():
     for seed in range(80):
         cells = shared_prompts(0, seed)
         words = cells.drop_duplicates(["task", "prompt_id"]).assign(n_words=lambda t: t["prompt"].str.len())
-        p.append(trait_effects(cells, words[["task", "prompt_id", "prompt", "n_words"]], ["n_words"])["p_value"].item())
+        p.append(
+            trait_effects(cells, words[["task", "prompt_id", "prompt", "n_words"]], ["n_words"])[
+                "p_value"
+            ].item()
+        )
     assert np.mean(np.array(p) <= 0.05) <= 0.1
 
 

@@ -5,7 +5,14 @@ import pytest
 from board_cells import records
 
 from helpers.audit import (
-    audit, cell_grades, check_summary, consequences, findings, reported_scores, same_records, with_default_prefix,
+    audit,
+    cell_grades,
+    check_summary,
+    consequences,
+    findings,
+    reported_scores,
+    same_records,
+    with_default_prefix,
 )  # fmt: skip
 from helpers.task_scores import task_scores
 
@@ -45,7 +52,11 @@ def test_prompt_runs_of_mixed_versions_are_a_caution():
 def test_a_default_over_more_languages_differs():
     table = audit(records([{}, DEFAULT, DEFAULT | {"subset": "ru", "languages": "rus-Cyrl"}]))
     row = table.set_index("check").loc["records (split/subset)"]
-    assert row["status"] == "differs" and row["default"] == "test/default, test/ru" and row["prompts"] == "test/default"
+    assert (
+        row["status"] == "differs"
+        and row["default"] == "test/default, test/ru"
+        and row["prompts"] == "test/default"
+    )
 
 
 def test_a_missing_default_is_missing_and_not_fine():
@@ -57,7 +68,9 @@ def test_a_missing_default_is_missing_and_not_fine():
     ("nothing", "raw", "caution"), ("raw", "raw", "same"), ("template", "template", "same"), ("raw", "template", "caution"),
 ])  # fmt: skip
 def test_how_the_prompt_is_applied_is_compared(prefix, how, status):
-    scores = records([{"application": how}, DEFAULT | {"application": "default"}]).assign(default_prefix=[None, prefix])
+    scores = records([{"application": how}, DEFAULT | {"application": "default"}]).assign(
+        default_prefix=[None, prefix]
+    )
     assert audit(scores).set_index("check").loc["prompt applied", "status"] == status
 
 
@@ -67,7 +80,10 @@ def test_the_sweep_tells_what_the_default_put_before_the_text():
         {"model": "m", "task": "T", "kind": "default", "side": "document", "prefix": "passage: "},
     ])  # fmt: skip
     scores = with_default_prefix(records([{}, DEFAULT]), inputs)
-    assert scores["default_prefix"].isna().tolist() == [True, False] and scores["default_prefix"].iloc[1] == "nothing"
+    assert (
+        scores["default_prefix"].isna().tolist() == [True, False]
+        and scores["default_prefix"].iloc[1] == "nothing"
+    )
 
 
 def test_grades_and_summary_count_cells():

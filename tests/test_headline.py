@@ -27,7 +27,9 @@ def test_numbers_by_hand():
 def test_means_use_the_tasks_that_have_both():
     cells = cells_of({"a": {"x": [0.1, 0.3], "y": [0.9, 0.9]}}, {"a": {"x": 0.2}})
     row = table_of(cells).iloc[0]
-    assert row["tasks"] == 1 and row["prompt_mean"] == pytest.approx(0.2) and row["verdict"].startswith("within")
+    assert (
+        row["tasks"] == 1 and row["prompt_mean"] == pytest.approx(0.2) and row["verdict"].startswith("within")
+    )
 
 
 @pytest.mark.parametrize("default, verdict", [({}, "no default"), ({"a": {"x": 0.5}}, "no prompts")])
@@ -41,5 +43,7 @@ def test_the_order_is_the_default_board_and_findings_follow_the_data():
     table = table_of(cells)
     assert table["model"].tolist() == ["m2", "m1", "m0"] and table["rank"].tolist() == [1, 2, 3]
     higher = table_of(cells.assign(score=cells["score"] + 9.0 * (cells["kind"] == "default")))
-    assert "3 of 3 models report a mean score above" in findings(higher)[0]["text"] != findings(table)[0]["text"]
+    assert (
+        "3 of 3 models report a mean score above" in findings(higher)[0]["text"] != findings(table)[0]["text"]
+    )
     assert findings(pd.DataFrame()) == []

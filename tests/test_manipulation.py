@@ -35,7 +35,9 @@ def test_the_fewest_changes_equal_brute_force(seed, digits):
     boards = every_board(cells)
     for scope, k in itertools.product(("own", "all"), range(3)):
         others = [m for m in range(3) if m != k]
-        possible = [c.sum() for c, rank in boards if rank[k] == 1 and not (scope == "own" and c[others].any())]
+        possible = [
+            c.sum() for c, rank in boards if rank[k] == 1 and not (scope == "own" and c[others].any())
+        ]
         plan = fewest_changes(cells, f"m{k}", scope)
         assert plan.status == ("optimal" if possible else "impossible"), (scope, k)
         assert plan.changes == (min(possible) if possible else None), (scope, k)

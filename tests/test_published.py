@@ -10,16 +10,29 @@ import pandas as pd
 import pytest
 
 from helpers.prompts import prompt_id
-from helpers.published import default_prefix, prompt_of, prompt_statistics, read_results
+from helpers.published import prompt_statistics, read_results
 from helpers.result_files import content_digest, inner_path
+from helpers.result_rows import default_prefix, prompt_of
 from helpers.study import StudyError
 
-PLAIN = {"name": "org/m", "loader": "SentenceTransformerEncoderWrapper", "loader_kwargs": {"model_prompts": {"query": "Q: "}}}
+PLAIN = {
+    "name": "org/m",
+    "loader": "SentenceTransformerEncoderWrapper",
+    "loader_kwargs": {"model_prompts": {"query": "Q: "}},
+}
 
 
 def result(task="MyTask", scores=None, **rest):
-    records = scores or {"test": [{"main_score": 0.5, "hf_subset": "default", "languages": ["eng-Latn"], "f1": 0.5}]}
-    return {"task_name": task, "mteb_version": "2.1", "dataset_revision": "d", "scores": records, "evaluation_time": 1.0} | rest
+    records = scores or {
+        "test": [{"main_score": 0.5, "hf_subset": "default", "languages": ["eng-Latn"], "f1": 0.5}]
+    }
+    return {
+        "task_name": task,
+        "mteb_version": "2.1",
+        "dataset_revision": "d",
+        "scores": records,
+        "evaluation_time": 1.0,
+    } | rest
 
 
 def experiment(prompts, **rest):
@@ -81,11 +94,18 @@ def test_what_cannot_be_used_is_named_and_the_rest_is_read(tmp_path, name, conte
     found = read_results(cache(tmp_path, GOOD | {name: content}))
     problem = found.problems.iloc[0]
     assert len(found.problems) == 1 and len(found.scores) == 2
-    assert problem["kind"] == kind and reason in problem["reason"] and problem["file"].endswith(name.rsplit("/", 1)[-1])
+    assert (
+        problem["kind"] == kind
+        and reason in problem["reason"]
+        and problem["file"].endswith(name.rsplit("/", 1)[-1])
+    )
 
 
 def test_prompts_of_another_task_are_not_taken_for_this_one(tmp_path):
-    files = {f"{BASE}/experiments/e1/model_meta.json": experiment({"Other": "x"}), f"{BASE}/experiments/e1/MyTask.json": result()}
+    files = {
+        f"{BASE}/experiments/e1/model_meta.json": experiment({"Other": "x"}),
+        f"{BASE}/experiments/e1/MyTask.json": result(),
+    }
     assert "name other tasks" in read_results(cache(tmp_path, files)).problems["reason"].item()
 
 
@@ -103,16 +123,25 @@ def test_a_score_that_is_no_number_is_a_failed_row_and_not_a_zero(tmp_path, valu
 
 
 def test_records_keep_their_place_in_the_file(tmp_path):
-    scores = {"validation": [{"main_score": 0.1, "hf_subset": "b"}, {"main_score": 0.2, "hf_subset": "a"}], "test": [{"main_score": 0.3}]}
+    scores = {
+        "validation": [{"main_score": 0.1, "hf_subset": "b"}, {"main_score": 0.2, "hf_subset": "a"}],
+        "test": [{"main_score": 0.3}],
+    }
     rows = read_results(cache(tmp_path, {f"{BASE}/MyTask.json": result(scores=scores)})).scores
-    assert rows[["split", "subset", "record"]].values.tolist() == [["validation", "b", 0], ["validation", "a", 1], ["test", "default", 2]]
+    assert rows[["split", "subset", "record"]].values.tolist() == [
+        ["validation", "b", 0],
+        ["validation", "a", 1],
+        ["test", "default", 2],
+    ]
 
 
 def test_an_empty_prompt_is_the_run_without_one_and_other_settings_make_a_variant(tmp_path):
     files = {
         f"{BASE}/experiments/e1/model_meta.json": experiment({"MyTask": ""}),
         f"{BASE}/experiments/e1/MyTask.json": result(),
-        f"{BASE}/experiments/e2/model_meta.json": experiment({"MyTask": "P:"}, dtype="bfloat16", prompt_id="x"),
+        f"{BASE}/experiments/e2/model_meta.json": experiment(
+            {"MyTask": "P:"}, dtype="bfloat16", prompt_id="x"
+        ),
         f"{BASE}/experiments/e2/MyTask.json": result(),
     }
     rows = read_results(cache(tmp_path, files)).scores.set_index("kind")
@@ -122,7 +151,12 @@ def test_an_empty_prompt_is_the_run_without_one_and_other_settings_make_a_varian
 
 def test_levels_and_generators_come_from_the_prompt_files(tmp_path):
     def entry(text, dataset="", language=""):
-        return {"task": "MyTask", "generated_prompt": text, "dataset_description": dataset, "language": language}
+        return {
+            "task": "MyTask",
+            "generated_prompt": text,
+            "dataset_description": dataset,
+            "language": language,
+        }
 
     files = GOOD | {
         "prompts/gen-a-gen-prompts.json": [entry("Find: "), entry("Find: ", "about")],
@@ -131,9 +165,15 @@ def test_levels_and_generators_come_from_the_prompt_files(tmp_path):
     }
     found = read_results(cache(tmp_path, files))
     row = found.scores.set_index("kind").loc["prompt"]
-    assert row["level"] == "task|task+dataset" and row["generator"] == "gen-a|gen-b" and row["source"] == "llm"
+    assert (
+        row["level"] == "task|task+dataset" and row["generator"] == "gen-a|gen-b" and row["source"] == "llm"
+    )
     table = prompt_statistics(found.prompts).set_index("generator")
-    assert table.loc["all", "prompts"] == 4 and table.loc["all", "distinct"] == 2 and table.loc["gen-b", "words_mean"] == 1
+    assert (
+        table.loc["all", "prompts"] == 4
+        and table.loc["all", "distinct"] == 2
+        and table.loc["gen-b", "words_mean"] == 1
+    )
     files[f"{BASE}/experiments/e1/model_meta.json"] = experiment({"MyTask": "By hand"})
     assert read_results(cache(tmp_path, files)).scores.set_index("kind").loc["prompt", "source"] == "unlisted"
 
@@ -193,3 +233,12 @@ def test_members_that_climb_out_are_only_read(tmp_path):
 ])  # fmt: skip
 def test_the_place_of_a_file_is_found_at_any_depth(path, inner):
     assert inner_path(PurePosixPath(path)) == (PurePosixPath(inner) if inner else None)
+
+
+def test_models_and_revisions_of_one_name_keep_apart(tmp_path):
+    files = {
+        f"results/{org}__m/{r}/MyTask.json": result()
+        for org, r in (("a", "rev-one"), ("a", "rev-two"), ("b", "rev-one"))
+    }
+    labels = read_results(cache(tmp_path, files)).scores["model"].tolist()
+    assert sorted(labels) == ["a/m @rev-one", "a/m @rev-two", "b/m"]

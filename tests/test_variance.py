@@ -38,7 +38,9 @@ def test_components_are_recovered():
     mean = pd.concat([t.set_index("source")["variance"] for t in tables], axis=1).mean(axis=1)
     for source, value in TRUE.items():
         assert mean[source] == pytest.approx(value, rel=0.15 if "residual" in source else 0.8), source
-    assert tables[0]["share"].sum() == pytest.approx(1) and tables[0]["share_on_task"].sum() == pytest.approx(1)
+    assert tables[0]["share"].sum() == pytest.approx(1) and tables[0]["share_on_task"].sum() == pytest.approx(
+        1
+    )
 
 
 def test_holes_and_unequal_prompts_change_little():

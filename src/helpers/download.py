@@ -125,7 +125,7 @@ def fetch_reported(
     spec = source.reported
     if spec is None or not spec.repository or not spec.commit:
         return 0, []
-    folder = reported_folder(spec)
+    folder = reported_folder(spec.repository, spec.commit)
     there, absent = 0, []
     with httpx.Client(follow_redirects=True, timeout=60) as client:
         for name, revision, task in sorted(set(wanted)):
@@ -201,7 +201,7 @@ def _transfer(url: str, part: Path, tag: Path, say: Say) -> None:
         if continued:
             say(f"  continued at {have / 1e6:.1f} MB")
         with open(part, "ab" if continued else "wb") as out:
-            for chunk in answer.iter_bytes(1 << 16):
+            for chunk in answer.iter_raw():
                 out.write(chunk)
                 done += len(chunk)
                 if time.monotonic() - shown > 2:

@@ -8,16 +8,15 @@ What cannot be used is never guessed at: it is named in the table of problems, c
 from __future__ import annotations
 
 import json
-import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 import pandas as pd
 
-from helpers.prompts import prompt_id
 from helpers.result_files import inner_path, json_files
+from helpers.result_rows import default_prefix, not_a_result, result_rows
 
 SCORE_COLUMNS = [
     "model", "model_name", "revision", "task", "task_type", "split", "subset", "languages", "prompt_id", "kind",
@@ -27,10 +26,6 @@ SCORE_COLUMNS = [
 ]  # fmt: skip
 PROBLEM_COLUMNS = ["file", "kind", "reason"]
 PROMPT_COLUMNS = ["task", "text", "level", "generator", "file"]
-# What of `experiment_kwargs` describes the prompt; anything else makes the run a variant of its model.
-PROMPT_KEYS = {"prompts", "prompt_id", "prompt_sha256", "application", "separator"}
-SIDED_TYPES = ("Retrieval", "Reranking", "InstructionRetrieval", "InstructionReranking")
-TEMPLATE_LOADERS = ("instruct",)  # names of mteb loaders that wrap a prompt in the model's template
 
 
 @dataclass
@@ -70,7 +65,12 @@ def read_results(source: Path) -> Published:
     listed = _listed(prompts)
     rows: list[dict[str, Any]] = []
     for path, result in tally.results:
-        rows += _rows(path, result, tally, listed)
+        found = result_rows(path, result, tally.metas.get(path.parent, {}), listed)
+        if isinstance(found, str):
+            tally.problems.append({"file": str(path), "kind": "foreign", "reason": found})
+        else:
+            rows += found
+    _distinct_labels(rows)
     facts = task_facts(sorted({r["task"] for r in rows}))
     for row in rows:
         row["task_type"], metric = facts.get(row["task"], (None, None))
@@ -153,21 +153,18 @@ def _sort_in(tally: _Tally, path: PurePosixPath, content: bytes | str) -> None:
             tally.results.append((inner, data))
 
 
-def not_a_result(data: Any) -> str | None:
-    """Why a JSON value is not a task result of mteb 1.11 or newer; None where it is one."""
-    if not isinstance(data, dict):
-        return f"not a task result: a {type(data).__name__}"
-    if "mteb_dataset_name" in data:
-        return "a result of mteb before 1.11; load and save it once with mteb to convert it"
-    scores = data.get("scores")
-    if not isinstance(data.get("task_name"), str) or not isinstance(scores, dict):
-        return "not a task result: task_name or scores is missing"
-    if not scores or not any(scores.values()):
-        return "a task result without any score"
-    for split, records in scores.items():
-        if not isinstance(records, list) or not all(isinstance(r, dict) for r in records):
-            return f"scores of split '{str(split)[:40]}' are not a list of records"
-    return None
+def _distinct_labels(rows: list[dict[str, Any]]) -> None:
+    """Where two models or revisions share a label, the label says which: the full name, then the revision."""
+    for key in ("model_name", "revision"):
+        behind: dict[str, set[str]] = {}
+        for row in rows:
+            behind.setdefault(row["model"], set()).add(row[key])
+        shared = {label for label, many in behind.items() if len(many) > 1}
+        for row in rows:
+            if row["model"] in shared:
+                name = str(row["model_name"])
+                whole = row["model"].replace(name.rsplit("/", 1)[-1], name, 1)
+                row["model"] = whole if key == "model_name" else f"{row['model']} @{str(row['revision'])[:8]}"
 
 
 def _take_prompts(tally: _Tally, path: PurePosixPath, data: Any) -> None:
@@ -201,114 +198,6 @@ def _listed(prompts: pd.DataFrame) -> dict[tuple[str, str], tuple[str, str]]:
         if row.generator not in generators:
             generators.append(str(row.generator))
     return {key: ("|".join(a), "|".join(b)) for key, (a, b) in joined.items()}
-
-
-def _rows(
-    path: PurePosixPath,
-    result: dict[str, Any],
-    tally: _Tally,
-    listed: Mapping[tuple[str, str], tuple[str, str]],
-) -> list[dict[str, Any]]:
-    """One row per record of one result file."""
-    folder, revision = path.parts[1], path.parts[2]
-    task = result["task_name"]
-    experiment = path.parts[4] if len(path.parts) == 6 else None
-    meta = tally.metas.get(path.parent, {})
-    name = meta.get("name") if isinstance(meta.get("name"), str) else folder.replace("__", "/", 1)
-    kwargs = meta.get("experiment_kwargs") or {}
-    if (experiment and not isinstance(kwargs, dict)) or (experiment and not kwargs):
-        reason = "an experiment whose model_meta.json is missing or says nothing; its prompt is unknown"
-        tally.problems.append({"file": str(path), "kind": "foreign", "reason": reason})
-        return []
-    prompt = prompt_of(kwargs, task) if experiment else None
-    if experiment and "prompts" in kwargs and prompt is None:
-        tally.problems.append(
-            {"file": str(path), "kind": "foreign", "reason": f"its prompts name other tasks than {task}"}
-        )
-        return []
-    kind = "default" if prompt is None else "prompt" if prompt else "none"
-    variant = (
-        ", ".join(f"{k}={kwargs[k]}" for k in sorted(kwargs) if k not in PROMPT_KEYS) if experiment else ""
-    )
-    level, generator = listed.get((task, prompt or ""), (None, None))
-    rows = []
-    records = [(split, record) for split, many in result["scores"].items() for record in many]
-    for number, (split, record) in enumerate(records):
-        value = record.get("main_score")
-        usable = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-        rows.append({
-            "model": str(name).rsplit("/", 1)[-1] + (f" ({variant})" if variant else ""),
-            "model_name": name, "revision": revision, "task": task,
-            "split": split, "subset": str(record.get("hf_subset", "default")),
-            "languages": "|".join(map(str, record.get("languages") or [])),
-            "prompt_id": prompt_id(prompt) if kind == "prompt" else kind, "kind": kind,
-            "prompt": prompt if kind == "prompt" else None, "level": level,
-            "source": None if kind != "prompt" or not listed else "llm" if generator else "unlisted",
-            "generator": generator,
-            "application": _application(kind, kwargs, meta, task), "separator": kwargs.get("separator"),
-            "include_prompt": kwargs.get("include_prompt"), "seed": None,
-            "metric": _metric(record), "main_score": float(value) if usable else float("nan"),
-            "mteb_version": record.get("mteb_version") or result.get("mteb_version"),
-            "dataset_revision": result.get("dataset_revision"), "data_fingerprint": None, "dtype": kwargs.get("dtype"),
-            "max_length": (meta.get("loader_kwargs") or {}).get("max_seq_length") or meta.get("max_tokens"),
-            "seconds": result.get("evaluation_time"), "experiment": experiment,
-            "status": "ok" if usable else "failed", "reason": None if usable else "main_score is not a finite number",
-            "record": number, "default_prefix": meta if kind == "default" else None,
-        })  # fmt: skip
-    return rows
-
-
-def prompt_of(kwargs: Mapping[str, Any], task: str) -> str | None:
-    """The prompt that an experiment gave a task: keys as mteb resolves them, most particular first; None without one."""
-    prompts = kwargs.get("prompts")
-    if isinstance(prompts, str):
-        return prompts
-    if isinstance(prompts, dict):
-        for key in (f"{task}-query", task, "query"):
-            if isinstance(prompts.get(key), str):
-                return str(prompts[key])
-    return None
-
-
-def _application(kind: str, kwargs: Mapping[str, Any], meta: Mapping[str, Any], task: str) -> str | None:
-    if kind in ("none", "default"):
-        return kind
-    if isinstance(kwargs.get("application"), str):
-        return str(kwargs["application"])
-    loader = meta.get("loader")
-    if not isinstance(loader, str):
-        return None
-    return "template" if any(word in loader.lower() for word in TEMPLATE_LOADERS) else "raw"
-
-
-def default_prefix(meta: Mapping[str, Any], task: str, task_type: str | None) -> str | None:
-    """What a model's default puts before a text of a task: "template", "raw" or "nothing"; None where unknown.
-
-    Inferred from the metadata beside the result. An instruction loader always uses its template. mteb's plain wrapper
-    looks for a prompt named `<Task>-query`, `<Task>`, `<Type>-query`, `<Type>` or `query`, those for queries only where
-    the task tells queries from documents, and otherwise puts nothing there.
-    """
-    loader, kwargs = meta.get("loader"), meta.get("loader_kwargs")
-    if not isinstance(loader, str):
-        return None
-    if any(word in loader.lower() for word in TEMPLATE_LOADERS):
-        return "template"
-    if loader != "SentenceTransformerEncoderWrapper" or task_type is None:
-        return None
-    named = (kwargs or {}).get("model_prompts") or {}
-    sided = task_type in SIDED_TYPES
-    keys = [f"{task}-query", task, f"{task_type}-query", task_type, "query"] if sided else [task, task_type]
-    return "raw" if any(named.get(k) for k in keys) else "nothing"
-
-
-def _metric(record: Mapping[str, Any]) -> str | None:
-    """The key whose value is the main score, for tasks that mteb does not know; ambiguous or none: None."""
-    same = [
-        k
-        for k, v in record.items()
-        if k != "main_score" and isinstance(v, float) and v == record.get("main_score")
-    ]
-    return same[0] if len(same) == 1 else None
 
 
 def main(arguments: list[str] | None = None) -> int:

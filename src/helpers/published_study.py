@@ -9,7 +9,7 @@ import pandas as pd
 
 from helpers import audit
 from helpers.published import Published, read_results
-from helpers.published_spec import ReportedDefaults, ResultsSource
+from helpers.published_spec import ResultsSource
 from helpers.result_files import content_digest
 from helpers.run import Run, run_folder
 from helpers.study import StudyError, project_root
@@ -161,15 +161,15 @@ def reported_defaults(source: ResultsSource | None, study: str = "") -> pd.DataF
     """
     if source is None or source.reported is None:
         return None
-    given = os.environ.get(REPORTED_VARIABLE) or source.reported.path
-    path = (
-        (project_root() / Path(given).expanduser()).resolve() if given else reported_folder(source.reported)
-    )
-    if path is None or not path.exists():
-        if given:
-            raise StudyError(
-                f"study {study}: the reported defaults '{path.name if path else given}' do not exist"
-            )
+    spec = source.reported
+    given = os.environ.get(REPORTED_VARIABLE) or spec.path
+    if given:
+        path = (project_root() / Path(given).expanduser()).resolve()
+        if not path.exists():
+            raise StudyError(f"study {study}: the reported defaults '{path.name}' do not exist")
+    elif spec.repository and spec.commit and reported_folder(spec.repository, spec.commit).is_dir():
+        path = reported_folder(spec.repository, spec.commit)
+    else:
         return None
     if path.suffix != ".parquet":
         table = read_results(path).scores
@@ -183,11 +183,9 @@ def reported_defaults(source: ResultsSource | None, study: str = "") -> pd.DataF
     return table.assign(kind="default", status="ok")
 
 
-def reported_folder(spec: ReportedDefaults) -> Path | None:
-    """The folder of downloaded reported results; None where the study names no repository."""
-    if not spec.repository or not spec.commit:
-        return None
-    return run_folder("x").parent / ".downloads" / spec.repository.replace("/", "+") / spec.commit
+def reported_folder(repository: str, commit: str) -> Path:
+    """The folder of downloaded reported results of one commit."""
+    return run_folder("x").parent / ".downloads" / repository.replace("/", "+") / commit
 
 
 def results_path(source: ResultsSource, study: str = "") -> Path:

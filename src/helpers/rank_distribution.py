@@ -209,7 +209,8 @@ def _exact(tasks: list[np.ndarray], mode: str, limit: int) -> PointDraws | None:
     if n * math.log2(base) > 62:
         return None
     digits = base ** np.arange(n, dtype=np.int64)
-    states, weight = np.zeros(1, dtype=np.int64), np.ones(1)
+    states: np.ndarray = np.zeros(1, dtype=np.int64)
+    weight: np.ndarray = np.ones(1)
     for codes in tasks:
         if mode == "shared":
             columns = _shared_prompts(codes)

@@ -95,7 +95,7 @@ def _archive_files(archive: Path) -> Iterator[tuple[PurePosixPath, bytes | str]]
             raise tarfile.ReadError("its end is missing")
         # Not the stream mode "r|*": that takes a cut archive for a whole one. One pass: a member is read in its turn.
         with tarfile.open(archive, "r:*") as tar:
-            found = {}
+            found: dict[PurePosixPath, bytes | str] = {}
             for member in tar:
                 path = PurePosixPath(member.name.lstrip("./"))
                 if path.suffix != ".json" or member.isdir():
@@ -106,12 +106,14 @@ def _archive_files(archive: Path) -> Iterator[tuple[PurePosixPath, bytes | str]]
                     found[path] = f"has more than {MAX_BYTES // 2**20} MiB"
                 else:
                     handle = tar.extractfile(member)
-                    found[path] = handle.read() if handle else "cannot be read"  # type: ignore[assignment]
+                    found[path] = handle.read() if handle else "cannot be read"
+            while tar.fileobj is not None and tar.fileobj.read(1 << 20):
+                pass  # to the end, where the packer's checksum stands
     except (tarfile.TarError, EOFError, OSError, zlib.error, lzma.LZMAError) as error:
         raise StudyError(
             f"{archive.name} is not a whole tar archive ({type(error).__name__}: {error}); download it again"
         ) from error
-    yield from sorted(found.items())  # type: ignore[misc]
+    yield from ((path, found[path]) for path in sorted(found))
 
 
 def _plain_and_cut(archive: Path) -> bool:

@@ -7,6 +7,9 @@ the labels control the false discovery rate over all cells.
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+from typing import Any
+
 import numpy as np
 import pandas as pd
 from scipy import special, stats
@@ -196,7 +199,7 @@ def _place(value: float, scores: np.ndarray, level: float, tail: float) -> dict[
     }  # fmt: skip
 
 
-def _label(row: dict, tail: float, fdr: float) -> str:  # type: ignore[type-arg]
+def _label(row: dict[Hashable, Any], tail: float, fdr: float) -> str:
     if not row["n_prompts"]:
         return "no prompts"
     if not np.isfinite(row["percentile"]):

@@ -89,7 +89,7 @@ def spread_table(
     for key, part in prompts.groupby(["model", "task"], sort=True):
         found = part["score"].to_numpy(float)
         finite = found[np.isfinite(found)]
-        groups.setdefault(len(finite), []).append((key, finite, len(found) - len(finite)))  # type: ignore[arg-type]
+        groups.setdefault(len(finite), []).append((key, finite, len(found) - len(finite)))
     rows = []
     for n, members in sorted(groups.items()):
         values = np.array([m[1] for m in members]) if n else np.full((len(members), 1), np.nan)
@@ -120,23 +120,23 @@ def _moment_intervals(x: np.ndarray, counts: np.ndarray, tail: list[float]) -> d
     m2 = np.maximum(e2 - square, 0)
     m3 = e3 - 3 * e1 * e2 + 2 * e1 * square
     m4 = e4 - 4 * e1 * e3 + 6 * square * e2 - 3 * square * square
-    own = [np.mean(d**k, axis=1)[:, None] for k in (2, 3, 4)]
-    tiny = np.maximum(own[0], 1e-300) * 1e-12
+    o2, o3, o4 = (np.mean(d**k, axis=1)[:, None] for k in (2, 3, 4))
+    tiny = np.maximum(o2, 1e-300) * 1e-12
     out = {}
     with np.errstate(divide="ignore", invalid="ignore"):
-        sd = np.sqrt(own[0])
+        sd = np.sqrt(o2)
         safe = np.maximum(m2, tiny)
         low, high = _quantiles(e1 / np.sqrt(safe), tail)
         out["mean"] = np.stack([mean - high * sd[:, 0], mean - low * sd[:, 0]], 1)
-        ratio = 0.5 * np.log(safe / own[0])
+        ratio = 0.5 * np.log(safe / o2)
         for name in ("sd", "cv"):
             if name == "cv":
                 centre_b, centre = mean[:, None] + e1, mean[:, None]
-                se_b, se = _log_error(m2, m3, m4, centre_b, n, tiny), _log_error(*own, centre, n, tiny)
+                se_b, se = _log_error(m2, m3, m4, centre_b, n, tiny), _log_error(o2, o3, o4, centre, n, tiny)
                 ratio = ratio - np.log(np.abs(centre_b / centre))
                 estimate = np.log(sd / np.abs(centre))[:, 0]
             else:
-                se_b, se = _log_error(m2, m3, m4, None, n, tiny), _log_error(*own, None, n, tiny)
+                se_b, se = _log_error(m2, m3, m4, None, n, tiny), _log_error(o2, o3, o4, None, n, tiny)
                 estimate = np.log(sd)[:, 0]
             low, high = _quantiles(ratio / se_b, tail)
             out[name] = np.exp(np.stack([estimate - high * se[:, 0], estimate - low * se[:, 0]], 1))

@@ -35,7 +35,7 @@ def task_scores(scores: pd.DataFrame, records: Records = None) -> pd.DataFrame:
         table[column] = None
     grouped = table.groupby(["model", "task", "kind", "prompt_id"], dropna=False, sort=False)
     cells = grouped.agg(
-        **{c: (c, _first) for c in ("task_type", "prompt", "level", "source", "application", "metric")},
+        **{c: (c, "first") for c in ("task_type", "prompt", "level", "source", "application", "metric")},
         score=("score", "mean"),
         n_records=("score", "size"),
         n_missing=("hole", "sum"),
@@ -91,8 +91,3 @@ def matrix(cells: pd.DataFrame, kind: str = "default") -> pd.DataFrame:
     return part.pivot_table(index="model", columns="task", values="score", aggfunc="mean").reindex(
         index=pd.Index(models, name="model"), columns=pd.Index(tasks, name="task")
     )
-
-
-def _first(column: pd.Series) -> object:
-    present = column.dropna()
-    return present.iloc[0] if len(present) else None
