@@ -107,6 +107,12 @@ def traits(cells: pd.DataFrame, languages: Iterable[str] = ("eng",)) -> pd.DataF
     return pd.DataFrame(rows, columns=["task", "prompt_id", "prompt", *TRAITS])
 
 
+def languages_of(scores: pd.DataFrame) -> list[str]:
+    """Codes of the languages in a scores table (`eng-Latn|deu-Latn`), English always among them, sorted."""
+    joined = scores["languages"].dropna().astype(str)
+    return sorted({code.split("-")[0] for codes in joined for code in codes.split("|") if code} | {"eng"})
+
+
 def trait_effects(
     cells: pd.DataFrame,
     table: pd.DataFrame,
