@@ -43,7 +43,9 @@ def said(geometry, distractors):
 def test_summary_names_the_best_instruction_in_each_pool(tables):
     row = distractor_summary(tables[1]).iloc[0]
     assert (row["normal"], row["paraphrase"], row["relevant"]) == (1, 1, 1)
-    assert row["best_paraphrase"] == "turn" and row["best_is_relevant"]
+    assert row["best_paraphrase"] == "turn" and (row["relevant"], row["other"]) == (1, 0)
+    assert (row["plain_normal"], row["plain_paraphrase"]) == (1, 0)
+    assert row["best_normal"] == "turn (and 1 more)"
     assert row["own_first"] == 0.5  # "turn": no query, "stay": both; the control is left out
 
 
@@ -56,6 +58,12 @@ def test_findings_follow_the_data(tables):
     )
     assert "changes from 1.000 to 0.250 for m" in " ".join(f["text"] for f in said(geometry, worse))
     assert all(f["figure"] for f in said(geometry, distractors))
+
+
+def test_where_all_instructions_score_alike_no_nonsense_is_among_the_best(tables):
+    geometry, distractors, _ = tables
+    alike = geometry.assign(group="nonsense", score=0.0)
+    assert not any("nonsense" in f["text"] for f in said(alike, distractors))
 
 
 def test_nothing_measured_gives_no_finding(tables):

@@ -68,46 +68,51 @@ def distractor_summary(distractors: pd.DataFrame, metric: str = "recall_at_1") -
     """Table 5 per model, task and subset: the best value over instructions in every pool, and by which
     instruction.
 
-    Columns: SET, n_queries, normal, random, paraphrase (best over instructions), relevant (best of the
-    relevant ones with paraphrases), best_normal, best_paraphrase (texts), best_is_relevant, own_first (mean
-    share over instructions of queries whose top hit is their own paraphrase), n_missing. Without controls
-    and the plain query.
+    Columns: SET, n_queries; normal, random, paraphrase (best over instructions); relevant, other (best of
+    the relevant and of the other instructions beside paraphrases); plain_normal, plain_paraphrase (without
+    instruction); best_normal, best_paraphrase (texts, with the number of further ones that tie); own_first
+    (mean share over instructions of queries whose top hit is their own paraphrase); n_missing. Controls
+    take no part.
     """
     rows = []
-    for key, part in statistics_rows(distractors).groupby(SET, sort=False):
-        row: dict[str, object] = dict(zip(SET, key, strict=True))
-        for pool in ("normal", "random", "paraphrase"):
-            its = part[part["pool"] == pool]
-            row[pool] = its[metric].max() if len(its) else np.nan
-            if pool == "random":
-                continue
-            best = its.loc[its[metric].idxmax()] if its[metric].notna().any() else None
-            row[f"best_{pool}"] = None if best is None else best["text"]
-            row["best_is_relevant"] = None if best is None else bool(best["relevant"])
-        its = part[part["pool"] == "paraphrase"]
-        row["relevant"] = its.loc[its["relevant"].astype(bool), metric].max()
-        row["own_first"] = its["own_first"].mean()
-        row["n_queries"] = int(part.loc[part["pool"] == "normal", "n_queries"].max())
-        row["n_missing"] = (
-            int(its[["n_missing", "n_equal_to_target"]].sum(axis=1).max()) if len(its) else None
+    bank = statistics_rows(distractors)
+    plain = distractors[distractors["group"] == "none"].set_index([*SET, "pool"])[metric]
+    for key, part in bank.groupby(SET, sort=False):
+        pools = {pool: part[part["pool"] == pool] for pool in ("normal", "random", "paraphrase")}
+        beside = pools["paraphrase"]
+        relevant = beside["relevant"].astype(bool)
+        left_out = beside[["n_missing", "n_equal_to_target"]].sum(axis=1)
+        rows.append(
+            {
+                **dict(zip(SET, key, strict=True)),
+                "n_queries": int(pools["normal"]["n_queries"].max()),
+                **{pool: its[metric].max() for pool, its in pools.items()},
+                "relevant": beside.loc[relevant, metric].max(),
+                "other": beside.loc[~relevant, metric].max(),
+                "plain_normal": plain.get((*key, "normal"), np.nan),
+                "plain_paraphrase": plain.get((*key, "paraphrase"), np.nan),
+                "best_normal": _best(pools["normal"], metric),
+                "best_paraphrase": _best(beside, metric),
+                "own_first": beside["own_first"].mean(),
+                "n_missing": left_out.max(),
+            }
         )
-        rows.append(row)
     return pd.DataFrame(rows, columns=pd.Index(SUMMARY))
 
 
 SUMMARY = [
     *SET,
-    "n_queries",
-    "normal",
-    "random",
-    "paraphrase",
-    "relevant",
-    "own_first",
-    "best_normal",
-    "best_paraphrase",
-    "best_is_relevant",
-    "n_missing",
+    *("n_queries", "normal", "random", "paraphrase", "relevant", "other", "plain_normal", "plain_paraphrase"),
+    *("best_normal", "best_paraphrase", "own_first", "n_missing"),
 ]
+
+
+def _best(rows: pd.DataFrame, metric: str) -> str | None:
+    """The instruction with the best value; how many share it, where it is not alone."""
+    best = rows[rows[metric] == rows[metric].max()]
+    if not len(best):
+        return None
+    return str(best["text"].iloc[0]) + (f" (and {len(best) - 1} more)" if len(best) > 1 else "")
 
 
 def findings(
@@ -145,8 +150,11 @@ def _about_relevance(relevance: pd.DataFrame) -> Iterable[tuple[str, str]]:
         f"and task (p < 0.05, not adjusted)"
     )
     text += f", and worse in {len(down)}" if len(down) else ""
-    share = tested["top_k"].mean()
-    yield f"{text}; on average {share:.0%} of the best k are relevant ones.", "fig-relevance"
+    share, chance = tested["top_k"].mean(), (tested["k"] / (tested["n_relevant"] + tested["n_other"])).mean()
+    yield (
+        f"{text}; on average {share:.0%} of the best k are relevant ones, by chance it would be {chance:.0%}.",
+        "fig-relevance",
+    )
 
 
 def _about_nonsense(geometry: pd.DataFrame) -> Iterable[tuple[str, str]]:
@@ -155,8 +163,12 @@ def _about_nonsense(geometry: pd.DataFrame) -> Iterable[tuple[str, str]]:
         return
     inside = []
     for _, part in rows.groupby(SET, sort=False):
+        if part["score"].nunique() < 2:
+            continue  # all instructions score alike: nobody is among the best
         nonsense = (part["group"] == "nonsense").to_numpy()
         inside.append(top_k_share(part["score"].to_numpy(), nonsense, int(part["relevant"].sum())) > 0)
+    if not inside:
+        return
     yield (
         f"A nonsense instruction is among the best k in {sum(inside)} of {len(inside)} pairs of model and task "
         f"(k = number of relevant instructions; ties count).",
@@ -244,10 +256,10 @@ def _about_distractors(distractors: pd.DataFrame) -> Iterable[tuple[str, str]]:
             f"{'; '.join(falls)}.",
             "fig-distractors",
         )
-    relevant = summary["best_is_relevant"].astype(bool)
+    better, worse = summary["relevant"] > summary["other"], summary["relevant"] < summary["other"]
     yield (
-        f"The instruction with the best recall@1 beside paraphrases describes the task in {int(relevant.sum())} of "
-        f"{len(summary)} pairs of model and task.",
+        f"Beside paraphrases the best instruction describes the task in {int(better.sum())} of {len(summary)} pairs of "
+        f"model and task and does not in {int(worse.sum())}; the others tie.",
         "fig-distractors",
     )
 
