@@ -8,12 +8,15 @@ from helpers.audit import (
     audit,
     cell_grades,
     check_summary,
+    consequence_findings,
     consequences,
     findings,
     reported_scores,
     same_records,
     with_default_prefix,
 )  # fmt: skip
+from helpers.public_scope import findings as scope_findings
+from helpers.public_scope import public_scope
 from helpers.task_scores import task_scores
 
 DEFAULT = {"kind": "default", "prompt_id": "default", "prompt": None, "main_score": 0.7}
@@ -111,8 +114,14 @@ def test_consequences_compare_views_and_findings_say_them():
              "the measured defaults": cells.loc[cells["kind"] == "default", ["model", "task", "score"]]}  # fmt: skip
     effects = consequences(cells, views)
     assert effects["at_or_below_worst"].tolist() == [1, 0] and effects["at_or_above_best"].tolist() == [0, 1]
-    texts = " ".join(f["text"] for f in findings(audit(scores, reference()), effects, "reported default"))
-    assert "1 of 1 reported defaults are not like for like" in texts and "0 of 1 defaults lie above" in texts
+    texts = " ".join(
+        f["text"]
+        for f in findings(audit(scores, reference()), "reported default") + consequence_findings(effects)
+    )
+    assert (
+        "1 of 1 reported defaults are not like for like" in texts
+        and "the reported defaults 0 and 1 of 1; the measured defaults 1 and 0 of 1" in texts
+    )
 
 
 def test_nothing_is_said_about_nothing():
@@ -124,3 +133,15 @@ def test_raw_and_templated_models_on_one_board_are_pointed_out():
     rows = [{"model": m, "model_name": m, "application": a} for m, a in (("a", "raw"), ("b", "template"))]
     rows += [DEFAULT | {"model": m, "model_name": m} for m in "ab"]
     assert any("two conditions" in f["text"] for f in findings(audit(records(rows))))
+
+
+def test_prompt_runs_on_a_part_of_a_task_are_said_to_be_no_public_score():
+    scores = records([{"task": "Many", "subset": "en"}, {"task": "One"}])
+    table = public_scope(scores, {"Many": [("test", "en"), ("test", "ru")], "One": [("test", "default")]})
+    assert (
+        table["whole"].tolist() == [False, True]
+        and table["defined_records"].tolist()[0] == "test/en, test/ru"
+    )
+    text = scope_findings(table)[0]["text"]
+    assert "For 1 of 2 tasks" in text and "Many: 1 of 2 subsets and splits" in text
+    assert scope_findings(table[table["whole"]]) == []

@@ -9,12 +9,13 @@ import pytest
 
 from helpers import audit
 from helpers.leaderboard import board_matrix, borda, findings, scenarios
+from helpers.public_scope import public_scope
 from helpers.published import prompt_statistics
 from helpers.published_study import load_published, reported_defaults
 from helpers.sensitivity import findings as sensitivity_findings
 from helpers.sensitivity import model_summary, sensitivity
 from helpers.study import load_study
-from helpers.task_scores import task_scores
+from helpers.task_scores import chosen_records, task_scores
 
 KALM, QWEN, E5 = (
     "KaLM-embedding-multilingual-mini-instruct-v2.5",
@@ -193,6 +194,14 @@ def test_the_measured_defaults_are_and_what_they_are_not_is_a_caution(first):
         set(nothing["model"]) == {SMALL, BASE, LARGE}
         and not nothing["task"].str.contains("Retrieval|FEVER").any()
     )
+
+
+def test_the_tasks_whose_public_score_is_another_quantity_are_named(first):
+    scope = public_scope(chosen_records(first[1].scores, first[0].records)).set_index("task")
+    partly = scope[~scope["whole"]]
+    assert set(partly.index) == {"MIRACLRetrievalHardNegatives.v2", "STS22.v2", "TweetSentimentClassification",
+                                 "AmazonCounterfactualClassification"}  # fmt: skip
+    assert partly.loc["STS22.v2", ["measured", "defined"]].tolist() == [1, 18]
 
 
 def test_findings_change_with_a_permuted_table(cells, table):

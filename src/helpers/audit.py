@@ -158,46 +158,44 @@ def consequences(cells: pd.DataFrame, views: dict[str, pd.DataFrame]) -> pd.Data
     return pd.DataFrame(rows)
 
 
-def findings(
-    table: pd.DataFrame, effects: pd.DataFrame | None = None, subject: str = "default"
-) -> list[dict[str, str]]:
-    """The audit as sentences; `subject` names what was audited ("default", "reported default")."""
+def findings(table: pd.DataFrame, subject: str = "default") -> list[dict[str, str]]:
+    """The audit as sentences; `subject` names what was audited ("measured default", "reported default")."""
     if table.empty:
         return []
     grades = cell_grades(table)
-    bad, careful = grades[grades["worst"].isin(["differs", "missing"])], grades[grades["worst"] == "caution"]
-    out = []
+    bad = grades[grades["worst"].isin(["differs", "missing"])]
+    careful = grades[grades["worst"] == "caution"]
     if len(bad):
-        reasons = (
-            table[table["status"].isin(["differs", "missing"])]
-            .groupby("check")
-            .size()
-            .sort_values(ascending=False)
+        text = (
+            f"{len(bad)} of {len(grades)} {subject}s are not like for like with the prompt runs beside them "
         )
-        named = ", ".join(f"{check}: {n}" for check, n in reasons.items())
-        text = f"{len(bad)} of {len(grades)} {subject}s are not like for like with the prompt runs beside them ({named})."
+        text += f"({_reasons(table, bad, ['differs', 'missing'])})."
     else:
-        text = f"All {len(grades)} {subject}s were measured on the same records, languages and revisions as the prompt runs."
+        text = f"All {len(grades)} {subject}s are on the same records, languages and revisions as the prompt runs."
     if len(careful):
-        part = table.merge(careful[["model", "task"]], on=["model", "task"])
-        reasons = part[part["status"] == "caution"].groupby("check").size().sort_values(ascending=False)
-        named = ", ".join(f"{check}: {n}" for check, n in reasons.items())
-        text += f" {len(careful)} {'others' if len(bad) else 'of them'} differ in a condition ({named})."
-    out.append({"text": text, "figure": "tbl-audit"})
-    if effects is not None and len(effects) > 1:
-        first, last = effects.iloc[0], effects.iloc[-1]
-        out.append({
-            "text": f"With {first['defaults']}, {first['above_mean']} of {first['cells']} defaults lie above the mean of the "
-            f"prompts and {first['at_or_below_worst']} at or below the worst; with {last['defaults']}, "
-            f"{last['above_mean']} of {last['cells']} and {last['at_or_below_worst']}. "
-            + ("The Borda order is the same." if first["borda_order"] == last["borda_order"]
-               else f"The Borda order changes from {first['borda_order']} to {last['borda_order']}."),
-            "figure": "tbl-consequences",
-        })  # fmt: skip
+        who = "others" if len(bad) else "of them"
+        text += f" {len(careful)} {who} differ in a condition ({_reasons(table, careful, ['caution'])})."
+    out = [{"text": text, "figure": "tbl-audit"}]
     mixed = _mixed_application(table)
-    if mixed:
-        out.append({"text": mixed, "figure": "tbl-audit"})
-    return out
+    return [*out, {"text": mixed, "figure": "tbl-audit"}] if mixed else out
+
+
+def consequence_findings(effects: pd.DataFrame) -> list[dict[str, str]]:
+    """What changes from the first view of the defaults to each other one, in words; nothing for a single view."""
+    if len(effects) < 2:
+        return []
+    parts = [
+        f"{r.defaults} {r.above_mean} and {r.at_or_below_worst} of {r.cells}"
+        for r in effects.itertuples()
+        if r.cells
+    ]
+    text = f"Defaults above the mean of the prompts, and at or below the worst of them: {'; '.join(parts)}. "
+    first, last = effects.iloc[0], effects.iloc[-1]
+    if first["borda_order"] == last["borda_order"]:
+        text += "The Borda order does not depend on it."
+    else:
+        text += f"Borda with {first['defaults']}: {first['borda_order']}; with {last['defaults']}: {last['borda_order']}."
+    return [{"text": text, "figure": "tbl-consequences"}]
 
 
 def with_default_prefix(scores: pd.DataFrame, inputs: pd.DataFrame) -> pd.DataFrame:
@@ -223,6 +221,15 @@ def _applied(own: pd.DataFrame, part: pd.DataFrame) -> dict[str, object]:
     default = str(known.iloc[0])
     status = "same" if default == how else "caution"
     return {"check": "prompt applied", "status": status, "default": default, "prompts": how}
+
+
+def _reasons(table: pd.DataFrame, cells: pd.DataFrame, status: list[str]) -> str:
+    """How many of the cells have which difference: "languages: 22, data set revision: 10"."""
+    part = table.merge(cells[["model", "task"]], on=["model", "task"])
+    part = part[part["status"].isin(status)]
+    nothing = (part["check"] == "prompt applied") & (part["default"] == "nothing")
+    names = part["check"].mask(nothing, "the default puts nothing before the text")
+    return ", ".join(f"{check}: {n}" for check, n in names.value_counts().items())
 
 
 def _values(table: pd.DataFrame, columns: Iterable[str]) -> list[str]:

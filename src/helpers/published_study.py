@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from helpers import audit
+from helpers import audit, public_scope
 from helpers.published import Published, read_results
 from helpers.published_spec import ResultsSource
 from helpers.result_files import content_digest
@@ -111,46 +111,47 @@ def select(scores: pd.DataFrame, source: ResultsSource) -> pd.DataFrame:
 
 def comparability(
     run: Run, scores: pd.DataFrame, cells: pd.DataFrame
-) -> tuple[pd.DataFrame, pd.DataFrame, list[dict[str, str]]]:
-    """The audit of a run's defaults, and of the reported ones where the study names them (`audit.audit`).
+) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame, list[dict[str, str]]]:
+    """The audit of a run's defaults, and of the reported ones where the study names them (`audit`, `public_scope`).
 
     Returns the checks (column `defaults`: "measured" beside the prompts or "reported"), what the choice of defaults
-    changes, and the findings. Without reported defaults at hand the finding says how to get them.
+    changes, the scope of the tasks, and the findings. Without reported defaults at hand a finding says how to get them.
     """
     if run.has_table("inputs") and "default_prefix" not in scores:
         scores = audit.with_default_prefix(scores, run.table("inputs"))
-    own = audit.audit(scores)
-    measured = cells.loc[cells["kind"] == "default", ["model", "task", "score"]]
-    strict = audit.cell_grades(own).query("strictly_like")[["model", "task"]]
-    like = measured.merge(strict, on=["model", "task"])
     source = run.study.results_from
-    reference = reported_defaults(source, run.study.name) if source else None
-    if reference is None:
-        views = {"the measured defaults": measured, "those without any caution": like}
-        effects = audit.consequences(cells, views)
-        found = audit.findings(own, effects if 0 < len(like) < len(measured) else None, "measured default")
-        if source is not None and source.reported is not None:
-            found.append({"text": "The defaults that were reported elsewhere are not at hand, so they could not be audited; "
-                          f"get them with: helpers fetch-published {run.study.name}", "figure": "tbl-audit"})  # fmt: skip
-        return own.assign(defaults="measured"), effects, found
-    other = audit.audit(scores, reference)
-    fair = audit.cell_grades(other).query("like_for_like")[["model", "task"]]
-    reported = audit.reported_scores(reference, scores)
-    same = audit.same_records(reference, chosen_records(scores, known_records(source, scores)))
-    views = {
-        "the reported defaults": reported,
-        "those of them that are like for like": reported.merge(fair, on=["model", "task"]),
-        "the reported defaults on the prompts' own records": audit.reported_scores(same, scores),
-        "the measured defaults": measured,
-    }
+    kept = chosen_records(scores, known_records(source, scores))
+    scope = public_scope.public_scope(kept)
+    measured = cells.loc[cells["kind"] == "default", ["model", "task", "score"]]
+    own = audit.audit(scores)
+    strict = audit.cell_grades(own).query("strictly_like")[["model", "task"]]
+    views = {"all measured ones": measured}
+    if 0 < len(strict) < len(measured):
+        views = {
+            "the measured ones without any caution": measured.merge(strict, on=["model", "task"])
+        } | views
+    checks = own.assign(defaults="measured")
+    found = audit.findings(own, "measured default") + public_scope.findings(scope)
+    reference = reported_defaults(source, run.study.name)
+    if reference is not None:
+        other = audit.audit(scores, reference)
+        fair = audit.cell_grades(other).query("like_for_like")[["model", "task"]]
+        reported = audit.reported_scores(reference, scores)
+        same = audit.reported_scores(audit.same_records(reference, kept), scores)
+        views = {
+            "the reported ones": reported,
+            "the reported ones that are like for like": reported.merge(fair, on=["model", "task"]),
+            "the reported ones on the prompts' own records": same,
+        } | views
+        checks = pd.concat([other.assign(defaults="reported"), checks], ignore_index=True)
+        found = audit.findings(other, "reported default")[:1] + found
+    elif source is not None and source.reported is not None:
+        text = "The defaults that were reported elsewhere are not at hand, so they could not be audited; "
+        found.append(
+            {"text": f"{text}get them with: helpers fetch-published {run.study.name}", "figure": "tbl-audit"}
+        )
     effects = audit.consequences(cells, views)
-    found = (
-        audit.findings(other, effects, "reported default") + audit.findings(own, None, "measured default")[:1]
-    )
-    checks = pd.concat(
-        [other.assign(defaults="reported"), own.assign(defaults="measured")], ignore_index=True
-    )
-    return checks, effects, found
+    return checks, effects, scope, found + audit.consequence_findings(effects)
 
 
 def reported_defaults(source: ResultsSource | None, study: str = "") -> pd.DataFrame | None:
