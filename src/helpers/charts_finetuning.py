@@ -65,7 +65,7 @@ def dev_curves(log: pd.DataFrame) -> Any:
         .mark_line(point=True)
         .encode(
             x=alt.X("step:Q", title="optimiser step", axis=alt.Axis(tickMinStep=1)),
-            y=alt.Y("recall:Q", title="recall@1 (dev)", scale=alt.Scale(zero=False)),
+            y=alt.Y("recall:Q", title="recall@1 (dev)", scale=alt.Scale(domain=[0, 1])),
             color=colour,
             tooltip=["training:N", "pool:N", "step:Q", alt.Tooltip("recall:Q", format=".3f")],
         )
@@ -95,7 +95,7 @@ def instruction_gains(gains: pd.DataFrame, top: int = 12) -> Any:
     gains: `tuning_study.instruction_table`. The instructions that gained most, per trained model; colour: relevant for
     the task or not.
     """
-    rows = gains.sort_values("gain", ascending=False).groupby(["preset", "seed"], sort=False).head(top).copy()
+    rows = gains[gains["group"] != "none"].groupby(["preset", "seed"], sort=False).head(top).copy()
     rows["training"] = rows["preset"] + ", seed " + rows["seed"].astype(str)
     rows["relevance"] = rows["relevant"].map({True: "relevant", False: "other"})
     colour = alt.Color("relevance:N", title=None,

@@ -10,7 +10,8 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -50,6 +51,27 @@ class Tuned:
         return self.spec.label
 
 
+@contextmanager
+def quiet_bars() -> Iterator[None]:
+    """Keep the bars of loading, saving and mapping out of a notebook; progress is told in lines. Also a decorator."""
+    from datasets.utils.logging import disable_progress_bar as disable_mapping
+    from datasets.utils.logging import enable_progress_bar as enable_mapping
+    from datasets.utils.logging import is_progress_bar_enabled as mapping_is_shown
+    from transformers.utils.logging import disable_progress_bar, enable_progress_bar, is_progress_bar_enabled
+
+    loading, mapping = is_progress_bar_enabled(), mapping_is_shown()
+    disable_progress_bar()
+    disable_mapping()
+    try:
+        yield
+    finally:
+        if loading:
+            enable_progress_bar()
+        if mapping:
+            enable_mapping()
+
+
+@quiet_bars()
 def fine_tune(
     study: Study,
     run_folder: Path,

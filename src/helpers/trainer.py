@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,6 @@ from sentence_transformers import (
 from sentence_transformers.base.evaluation import BaseEvaluator
 from transformers import EarlyStoppingCallback, PrinterCallback, ProgressCallback, TrainerCallback
 from transformers.trainer_utils import get_last_checkpoint
-from transformers.utils.logging import disable_progress_bar, enable_progress_bar, is_progress_bar_enabled
 
 from helpers.contrastive import CachedInfoNCE, InfoNCE
 from helpers.finetuning import LOG_COLUMNS
@@ -175,8 +173,7 @@ def run_training(
         trainer.remove_callback(chatty)
     if args.load_best_model_at_end and settings.early_stopping:
         trainer.add_callback(EarlyStoppingCallback(settings.early_stopping))
-    with without_progress_bars():
-        trainer.train(resume_from_checkpoint=last_checkpoint(folder, progress))
+    trainer.train(resume_from_checkpoint=last_checkpoint(folder, progress))
     table = log_table(trainer.state.log_history)
     if not np.isfinite(table["loss"].dropna()).all():
         raise TrainingError(
@@ -187,18 +184,6 @@ def run_training(
     model.max_seq_length = length
     model.eval()
     return table
-
-
-@contextmanager
-def without_progress_bars() -> Iterator[None]:
-    """Keep the bars of loading and saving out of a notebook; progress is told in lines."""
-    shown = is_progress_bar_enabled()
-    disable_progress_bar()
-    try:
-        yield
-    finally:
-        if shown:
-            enable_progress_bar()
 
 
 def check_trainable(model: SentenceTransformer) -> None:

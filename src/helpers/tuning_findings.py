@@ -94,8 +94,13 @@ def gain_findings(gains: pd.DataFrame, top: int = 10) -> list[Finding]:
     found: list[Finding] = []
     if gains.empty:
         return found
-    for (preset, seed), own in gains[~gains["control"].astype(bool)].groupby(["preset", "seed"], sort=False):
+    rows = gains[~gains["control"].astype(bool) & gains["group"].ne("none")]
+    for (preset, seed), own in rows.groupby(["preset", "seed"], sort=False):
         best = own.nlargest(top, "gain")
+        if not (own["gain"] > 0).any():
+            text = f"{name_of(preset, seed, BASELINE)}: none of the {len(own)} instructions gained among paraphrases."
+            found.append({"text": text, "figure": "fig-instruction-gains"})
+            continue
         share = own["relevant"].mean()
         text = (
             f"{name_of(preset, seed, BASELINE)}: of the {len(best)} instructions that gained most among paraphrases "

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import rankdata
 
-from helpers.finetuning import BASELINE, Tuned
+from helpers.finetuning import BASELINE, Tuned, quiet_bars
 from helpers.finetuning_spec import FinetuningSpec
 from helpers.geometry_spec import GeometrySpec
 from helpers.measurement import bank_for, embedder, geometry_table, measure
@@ -36,6 +36,7 @@ def every_model(study: Study, tuned: Sequence[Tuned]) -> list[tuple[str, int, An
     return [(BASELINE, BASE_SEED, base), *[(t.preset, t.seed, t.spec) for t in tuned]]
 
 
+@quiet_bars()
 def recall_scores(
     study: Study, folder: Path, data: TuningData, tuned: Sequence[Tuned], progress: Progress = print
 ) -> pd.DataFrame:
@@ -43,6 +44,7 @@ def recall_scores(
     return _scores_on(study, folder, data.sets("test"), tuned, finetuning_of(study), progress)
 
 
+@quiet_bars()
 def out_of_domain_scores(
     study: Study, folder: Path, data: TuningData, tuned: Sequence[Tuned], progress: Progress = print
 ) -> pd.DataFrame:
@@ -83,6 +85,7 @@ def _scores_on(
     return table[["preset", "seed", *[c for c in table.columns if c not in ("preset", "seed")]]]
 
 
+@quiet_bars()
 def instruction_geometry(
     study: Study, folder: Path, data: TuningData, tuned: Sequence[Tuned], progress: Progress = print
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -158,7 +161,11 @@ def instruction_gains(
             )  # fmt: skip
     columns = ["preset", "seed", *about, "n", "before", "after", "gain", "low", "high"]
     table = pd.DataFrame(rows, columns=columns)
-    return table.sort_values(["preset", "seed", "gain"], ascending=[True, True, False], ignore_index=True)
+    place = table.groupby(["preset", "seed"], sort=False).ngroup()
+    order = (
+        table.assign(place=place).sort_values(["place", "gain"], ascending=[True, False], kind="stable").index
+    )
+    return table.loc[order].reset_index(drop=True)
 
 
 def structure_table(geometry: pd.DataFrame) -> pd.DataFrame:
@@ -186,6 +193,7 @@ def known_prompts(run: Run) -> pd.DataFrame:
     return prompt_table(run.study) if run.study.prompts else pd.DataFrame(columns=["task", "kind"])
 
 
+@quiet_bars()
 def swept(
     study: Study, folder: Path, tuned: Sequence[Tuned], prompts: pd.DataFrame, progress: Progress = print
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
