@@ -7,8 +7,9 @@ import pandas as pd
 import pytest
 
 from helpers.finetuning import BASELINE
-from helpers.tuning_evaluation import paired_interval, recall_table
+from helpers.tuning_evaluation import contrast_table, paired_interval, recall_table
 from helpers.tuning_findings import (
+    contrast_findings,
     direction,
     effect_findings,
     findings,
@@ -85,6 +86,20 @@ def test_findings_follow_the_numbers():
     assert "both gained" in recall_findings(both)[-1]["text"]
     still = ablation[ablation["preset"] == "ablation"].assign(low=-0.1, high=0.1, difference=0.0)
     assert "are not shown without them" in recall_findings(pd.concat([up, still]))[-1]["text"]
+
+
+def test_contrast_pairs_each_training_with_the_ablation_of_its_seed():
+    both = scores([1, 1, 0, 1], [0, 1, 0, 0])
+    ablation = scores([1, 0, 0, 0], [0, 1, 0, 0])
+    ablation = ablation[ablation["preset"] == "distractor"].assign(preset="ablation")
+    table = contrast_table(pd.concat([both, ablation]), "ablation", 100, 0)
+    row = table[table["metric"] == "recall_at_1"].iloc[0]
+    assert (row["preset"], row["seed"], row["before"], row["difference"]) == ("distractor", 1, 0.25, 0.5)
+    assert "0.750 against 0.250" in contrast_findings(table)[0]["text"]
+    assert (
+        contrast_table(both, "ablation", 100, 0).empty
+        and contrast_findings(contrast_table(both, "ablation", 9, 0)) == []
+    )
 
 
 def test_findings_of_nothing_are_empty():

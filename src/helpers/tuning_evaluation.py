@@ -114,6 +114,19 @@ def recall_table(
     return pd.DataFrame(rows, columns=RECALL_COLUMNS)
 
 
+def contrast_table(scores: pd.DataFrame, ablation: str, n_boot: int, seed: int) -> pd.DataFrame:
+    """Every other training against the ablation with the same seed, paired by query, as `recall_table` has it.
+
+    Here `before` is the ablation's value. This is the comparison that says what query-side negatives bring: both saw
+    the same rows but for those negatives. Empty where a seed has no ablation.
+    """
+    frames = []
+    for run in scores.loc[scores["preset"] == ablation, "seed"].unique():
+        table = recall_table(scores[scores["seed"] == run], ablation, n_boot, seed)
+        frames.append(table[table["preset"] != ablation])
+    return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=RECALL_COLUMNS)
+
+
 def _pairs(own: pd.DataFrame, base: pd.DataFrame, metric: str) -> dict[str, np.ndarray]:
     """Per language an (n, 2) array: a query's value after and before, queries that a pool does not measure left out."""
     both = own.merge(base, on=["language", "query_id"], suffixes=("", "_base"), validate="one_to_one")

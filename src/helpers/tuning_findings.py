@@ -17,9 +17,11 @@ def findings(
     spread: pd.DataFrame | None = None,
     ranks: pd.DataFrame | None = None,
     base: str = "",
+    contrast: pd.DataFrame | None = None,
 ) -> list[Finding]:
     """Sentences about the tables of `tuning_evaluation.recall_table` and `tuning_study`; absent tables give none."""
     found = [*recall_findings(recalls)]
+    found += contrast_findings(contrast) if contrast is not None else []
     found += gain_findings(gains) if gains is not None else []
     found += effect_findings(effects) if effects is not None else []
     if spread is not None:
@@ -53,6 +55,23 @@ def recall_findings(recalls: pd.DataFrame) -> list[Finding]:
     without = [v for (p, _), v in change.items() if "ablation" in p.split("+")]
     if with_side and without:
         found.append({"text": _contrast(with_side, without), "figure": "fig-recall"})
+    return found
+
+
+def contrast_findings(contrast: pd.DataFrame) -> list[Finding]:
+    """What the query-side negatives alone bring: each training against the ablation of the same seed."""
+    found = []
+    rows = contrast[(contrast["metric"] == "recall_at_1") & (contrast["pool"] == "paraphrase")]
+    for (preset, seed), own in rows.groupby(["preset", "seed"], sort=False):
+        several = own["language"].nunique() > 1
+        row = next(r for r in own.itertuples(index=False) if r.language == "mean" or not several)
+        said = {"up": "more than", "down": "less than", "open": "not distinguishable from"}
+        text = (
+            f"{name_of(preset, seed, BASELINE)} against the ablation of the same seed, recall@1 among paraphrases: "
+            f"{row.value:.3f} against {row.before:.3f} ({interval(row)}), "
+            f"{said.get(direction(row.difference, row.low, row.high), 'without an interval, against')} the ablation."
+        )
+        found.append({"text": text, "figure": "fig-recall"})
     return found
 
 
