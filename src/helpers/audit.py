@@ -38,15 +38,16 @@ def audit(scores: pd.DataFrame, reference: pd.DataFrame | None = None) -> pd.Dat
     through the model's template, or nothing at all.
     """
     rows: list[dict[str, object]] = []
-    prompts = scores[(scores["kind"] == "prompt") & scores["status"].eq("ok")]
-    source = scores if reference is None else reference
-    defaults = source[(source["kind"] == "default") & source["status"].eq("ok")]
+    who = "model" if reference is None else "model_name"
+    prompts, defaults = (
+        _compared(scores, "prompt"),
+        _compared(scores if reference is None else reference, "default"),
+    )
+    groups = dict(iter(defaults.groupby([who, "task"]))) if len(defaults) else {}
     for (model, task), part in prompts.groupby(["model", "task"], sort=True):
-        name = part["model_name"].iloc[0]
-        own = defaults[(defaults["task"] == task) & (defaults["model_name" if reference is not None else "model"]
-                                                      == (name if reference is not None else model))]  # fmt: skip
+        own = groups.get((part[who].iloc[0], task))
         key = {"model": model, "task": task}
-        if own.empty:
+        if own is None:
             rows.append(
                 key | {"check": "default present", "status": "missing", "default": "", "prompts": len(part)}
             )
@@ -232,13 +233,30 @@ def _reasons(table: pd.DataFrame, cells: pd.DataFrame, status: list[str]) -> str
     return ", ".join(f"{check}: {n}" for check, n in names.value_counts().items())
 
 
+def _compared(scores: pd.DataFrame, kind: str) -> pd.DataFrame:
+    """The finished rows of a kind, with the columns that matter here as plain objects (quicker to compare)."""
+    names = {
+        "model",
+        "model_name",
+        "task",
+        "application",
+        "default_prefix",
+        *(c for cs, _ in CHECKS.values() for c in cs),
+    }
+    return scores.loc[
+        (scores["kind"] == kind) & scores["status"].eq("ok"), [c for c in scores if c in names]
+    ].astype(object)
+
+
 def _values(table: pd.DataFrame, columns: Iterable[str]) -> list[str]:
     """The distinct values of the columns (joined with /), sorted; rows in which one is missing do not count."""
     columns = list(columns)
     if any(c not in table for c in columns):
         return []
-    known = table[columns].dropna()
-    return sorted({"/".join(str(v) for v in row) for row in known.to_numpy()} - {""})
+    rows = set(
+        zip(*(table[c].to_numpy() for c in columns), strict=True)
+    )  # few distinct rows: no data frame for them
+    return sorted({"/".join(str(v) for v in row) for row in rows if not any(pd.isna(v) for v in row)} - {""})
 
 
 def _mixed_application(table: pd.DataFrame) -> str | None:

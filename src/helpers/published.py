@@ -198,10 +198,3 @@ def _listed(prompts: pd.DataFrame) -> dict[tuple[str, str], tuple[str, str]]:
         if row.generator not in generators:
             generators.append(str(row.generator))
     return {key: ("|".join(a), "|".join(b)) for key, (a, b) in joined.items()}
-
-
-def main(arguments: list[str] | None = None) -> int:
-    """`helpers fetch-published`, see `helpers.download`."""
-    from helpers.download import main as fetch
-
-    return fetch(arguments)
