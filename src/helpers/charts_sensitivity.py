@@ -196,7 +196,7 @@ def noise_bars(table: pd.DataFrame) -> Any:
         .mark_point(size=85, filled=True)
         .encode(
             x=alt.X("value:Q", title="score units"),
-            y=alt.Y("test set:N", title=None),
+            y=alt.Y("test set:N", title=None, axis=alt.Axis(labelLimit=420)),
             color=alt.Color("what:N", title=None, scale=alt.Scale(range=PALETTE), legend=alt.Legend(orient="top")),
             shape=alt.Shape("what:N", title=None),
             tooltip=["test set:N", "what:N", alt.Tooltip("value:Q", format=".4f"), alt.Tooltip("n_units:Q", title="queries or pairs"),
