@@ -176,6 +176,14 @@ def test_a_model_that_pools_without_its_prompt_is_refused(tmp_path):
         fine_tune(study.model_copy(update={"models": [model]}), tmp_path / "run", tuning_data(study), quiet)
 
 
+def test_texts_that_are_cut_are_told_and_the_limit_is_given_back(tmp_path):
+    study = study_of(tmp_path, training={"max_steps": 1, "max_length": 16}, dev_fraction=0.0)
+    said: list[str] = []
+    made = fine_tune(study, tmp_path / "run", tuning_data(study), said.append)[0]
+    assert any("longer than 16 tokens" in line for line in said)
+    assert load_model(made.spec).st.max_seq_length == 64
+
+
 def test_wrong_words_in_a_study_are_named(tmp_path):
     with pytest.raises(StudyError, match=r"unknown preset 'distracter'; did you mean distractor\?"):
         study_of(tmp_path, presets=["distracter"])
@@ -192,6 +200,8 @@ def test_layers_of_settings_later_ones_win():
     assert spec.settings("distractor+lora").lora is not None
     assert spec.settings("ablation").learning_rate == 3e-5 and spec.settings("ablation").dtype == "float32"
     assert spec.prefix("retrieval").startswith("Instruct: Given a question, retrieve Wikipedia")
+    assert FinetuningSpec(model="m", seeds=7).seeds == [7]
+    assert FinetuningSpec(model="m", presets="ablation, lora", seeds="1,2").seeds == [1, 2]
     assert FinetuningSpec(model="m", data="tatoeba").prefix("retrieval", "Finnish") == (
         "Instruct: Retrieve a Finnish translation.\nQuery: "
     )

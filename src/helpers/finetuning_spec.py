@@ -32,14 +32,15 @@ TASKS = {"demo": "DemoRetrieval", "squad": "SQuAD", "tatoeba": "Tatoeba", "arc-c
 # "paper" is the default of every key below; see PAPERS.md of the source documents for what is known of that run.
 CONFIGURATIONS: dict[str, dict[str, Any]] = {
     "paper": {},
-    "cpu": {
+    "cpu": {  # small batches and large steps: on few examples it is the number of steps that teaches
+        "n_negatives": 2,
         "learning_rate": 1e-4,
-        "batch_size": 16,
+        "batch_size": 8,
         "epochs": 2.0,
         "dtype": "float32",
         "max_length": 128,
-        "eval_steps": 8,
-        "checkpoint_steps": 8,
+        "eval_steps": 28,
+        "checkpoint_steps": 14,
     },
 }
 
@@ -180,6 +181,14 @@ class FinetuningSpec(BaseModel):
         default=[], description="tasks scored with the baselines, before and after"
     )
     sensitivity: list[str] = Field(default=[], description="tasks swept with all prompts, before and after")
+
+    @field_validator("presets", "seeds", mode="before")
+    @classmethod
+    def _one_or_a_line(cls, value: Any) -> Any:
+        """A notebook's parameter may be one value or, from a command line, several with commas between."""
+        if isinstance(value, str):
+            return [part.strip() for part in value.split(",")]
+        return [value] if isinstance(value, int) else value
 
     @field_validator("template")
     @classmethod

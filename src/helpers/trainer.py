@@ -47,6 +47,8 @@ def to_dataset(rows: pd.DataFrame) -> Dataset:
 def loss_of(model: SentenceTransformer, settings: TrainingSettings) -> torch.nn.Module:
     """The loss that the settings name."""
     if settings.objective == "reler":
+        if settings.cached_batch:
+            raise TrainingError("reler has no gradient caching; leave cached_batch out and lower batch_size")
         return Reler(model, settings.reler, settings.in_batch_negatives, settings.mask_false_negatives)
     switches = (settings.in_batch_negatives, settings.mask_false_negatives)
     if settings.cached_batch:
@@ -158,6 +160,11 @@ def run_training(
     length = model.max_seq_length
     if length is None or length > settings.max_length:
         model.max_seq_length = settings.max_length
+    cut = share_cut(model, rows)
+    if cut:
+        progress(
+            f"{name}: {cut:.1%} of the texts are longer than {model.max_seq_length} tokens, cut at their end"
+        )
     if settings.lora is not None:
         add_adapters(model, settings.lora)
     args = arguments(settings, folder, seed, model.device, measure is not None)
@@ -184,6 +191,15 @@ def run_training(
     model.max_seq_length = length
     model.eval()
     return table
+
+
+def share_cut(model: SentenceTransformer, rows: pd.DataFrame) -> float:
+    """Share of the distinct texts of the rows that are longer than the model's limit."""
+    from helpers.embeddings import token_counts
+
+    columns = [c for c in rows.columns if c in TEXT_COLUMNS or c.startswith("negative_")]
+    lengths = token_counts(model, list(pd.unique(rows[columns].to_numpy().ravel())), truncated=False)
+    return float((lengths > (model.max_seq_length or np.inf)).mean())
 
 
 def check_trainable(model: SentenceTransformer) -> None:
