@@ -62,6 +62,8 @@ def test_too_little_data_gives_no_row(queries, prompts):
 
 
 def test_findings_hold_numbers_of_the_data_or_nothing():
-    assert findings(best_of_k(cells_of({})) if False else pd.DataFrame(), pd.DataFrame()) == []
+    assert findings(pd.DataFrame(), pd.DataFrame()) == []
+    flat = best_of_k(cells_of({"a": {"x": [0.5] * 8}}))
+    assert "nan" not in findings(flat, pd.DataFrame())[0]["text"]
     curve = best_of_k(cells_of({"a": {"x": [0.1, 0.3]}}))
     assert "+0.100 (a)" in findings(curve, pd.DataFrame())[0]["text"]

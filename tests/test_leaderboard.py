@@ -107,6 +107,11 @@ def test_agreement_with_itself_is_perfect_and_reversal_is_not():
     assert board_agreement(turned).set_index("board").loc["mean", "kendall_tau"] < 0
 
 
+def test_agreement_without_any_default_compares_no_model():
+    table = board_agreement(boards(cells_of({"a": {"x": [0.5]}, "b": {"x": [0.6]}})))
+    assert (table["models"] == 0).all() and table["kendall_tau"].isna().all()
+
+
 def test_findings_name_the_leader_and_change_with_it():
     cells = random_cells(3, 5, 4, effect=0.3)
     renamed = cells.assign(model=cells["model"].replace({"m0": "m2", "m2": "m0"}))

@@ -49,7 +49,7 @@ def audit(scores: pd.DataFrame, reference: pd.DataFrame | None = None) -> pd.Dat
         key = {"model": model, "task": task}
         if own is None:
             rows.append(
-                key | {"check": "default present", "status": "missing", "default": "", "prompts": len(part)}
+                key | {"check": "default missing", "status": "missing", "default": "", "prompts": len(part)}
             )
             continue
         for check, (columns, grade) in CHECKS.items():

@@ -114,7 +114,7 @@ def findings(curve: pd.DataFrame, honest: pd.DataFrame) -> list[dict[str, str]]:
             f"{low['gain']:+.3f} ({low['model']}) to {high['gain']:+.3f} ({high['model']})")  # fmt: skip
         five = curve[curve["k"] == 5]
         text = f"Reporting the best of {k} prompts per task instead of a random one adds {span} to the mean score"
-        if k > 5 and len(five):
+        if k > 5 and len(five) and top["gain"].median() > 0:
             text += f"; five tries already give {five['gain'].median() / top['gain'].median():.0%} of it"
         out.append({"text": text + ".", "figure": "fig-hacking"})
     if len(honest):

@@ -117,18 +117,14 @@ def boards(cells: pd.DataFrame, values: Iterable[str] = BOARDS, holes: str = "mt
 
 def board_agreement(table: pd.DataFrame, reference: str = "default") -> pd.DataFrame:
     """Kendall's tau-b of each board's ranks with those of the reference board, and the number of models that move."""
-    wide = table.pivot_table(index="model", columns="board", values="rank", observed=True)
+    wide = table.pivot_table(index="model", columns="board", values="rank", observed=True, dropna=False)
     rows = []
     for board in wide.columns:
-        both = (
-            wide[[reference, board]].dropna()
-            if board != reference
-            else wide[[board]].dropna().assign(_r=wide[board])
-        )
-        a, b = both.iloc[:, 0], both.iloc[:, 1]
-        tau = stats.kendalltau(a, b).statistic if len(both) > 1 else np.nan
-        rows.append({"board": board, "kendall_tau": tau, "models": len(both), "moved": int((a != b).sum())})
-    return pd.DataFrame(rows)
+        both = pd.DataFrame({"a": wide.get(reference, np.nan), "b": wide[board]}).dropna()
+        tau = stats.kendalltau(both["a"], both["b"]).statistic if len(both) > 1 else np.nan
+        moved = int((both["a"] != both["b"]).sum())
+        rows.append({"board": board, "kendall_tau": tau, "models": len(both), "moved": moved})
+    return pd.DataFrame(rows, columns=["board", "kendall_tau", "models", "moved"])
 
 
 def _board(matrix: pd.DataFrame, total: pd.Series, name: str) -> pd.DataFrame:

@@ -130,7 +130,7 @@ def findings(table: pd.DataFrame, level: float = 0.95) -> list[dict[str, str]]:
     if table.empty or "percentile" not in table:
         return []
     out: list[dict[str, str]] = []
-    spread_known = table[table["cv"].notna()] if "cv" in table else table.iloc[:0]
+    spread_known = table[table["cv"].notna() & (table["n_prompts"] > 1)] if "cv" in table else table.iloc[:0]
     if len(spread_known):
         medians = spread_known.groupby("model")["cv"].median()
         top = spread_known.loc[spread_known["cv"].idxmax()]
