@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from helpers.application import Role
+from helpers.prompt_pooling import can_share_pass, encode_both
 from helpers.run import replacing
 
 if TYPE_CHECKING:
@@ -93,7 +94,12 @@ def embed_many(model: LoadedModel, requests: Sequence[Request]) -> list[np.ndarr
             results[number] = model.cache.read(str(keys[number]), len(request[0]))
     open_ones = [n for n, result in enumerate(results) if result is None]
     for group in _groups(model, requests, open_ones):
-        for number, matrix in zip(group, _encode_group(model, [requests[n] for n in group]), strict=True):
+        wanted = [requests[n] for n in group]
+        if shares_pass(model):
+            matrices = _encode_with_twin(model, wanted)
+        else:
+            matrices = _encode_group(model, wanted)
+        for number, matrix in zip(group, matrices, strict=True):
             results[number] = matrix
             if model.cache is not None:
                 model.cache.write(str(keys[number]), matrix)
@@ -104,7 +110,7 @@ def embed_many(model: LoadedModel, requests: Sequence[Request]) -> list[np.ndarr
 
 def _groups(model: LoadedModel, requests: Sequence[Request], numbers: list[int]) -> list[list[int]]:
     """Requests that may share batches: all of one role where the prompt is simply part of the text, else one each."""
-    if not prompt_is_text(model.st):
+    if not prompt_is_text(model.st) and not shares_pass(model):
         return [[n] for n in numbers]
     by_role: dict[Role, list[int]] = {}
     for number in numbers:
@@ -126,6 +132,33 @@ def uses_chat_template(st: Any) -> bool:
     return "message" in modalities and "text" not in modalities
 
 
+def shares_pass(model: LoadedModel) -> bool:
+    """Whether one pass is to give both poolings: the prompt is not pooled here, or not in another model of the study."""
+    return (model.has_twin or not model.spec.include_prompt) and can_share_pass(model.st)
+
+
+def _encode_with_twin(model: LoadedModel, requests: Sequence[Request]) -> list[np.ndarray]:
+    """Encode requests of one role together; the model with the other pooling finds its vectors in the cache."""
+    index: dict[tuple[str, str], int] = {}
+    places = [
+        np.fromiter((index.setdefault((prefix, t), len(index)) for t in texts), np.int64, len(texts))
+        for texts, prefix, _ in requests
+    ]
+    pairs = list(index)
+    lengths = token_counts(model.st, [prefix + text for prefix, text in pairs])
+
+    def encode_rows(rows: np.ndarray) -> np.ndarray:
+        return encode_both(model.st, [pairs[i][0] for i in rows], [pairs[i][1] for i in rows])
+
+    both = _in_batches(model, lengths, encode_rows)
+    _refuse_not_finite(both[0], [prefix + text for prefix, text in pairs])
+    own, twin = (both[0], both[1]) if model.spec.include_prompt else (both[1], both[0])
+    if model.has_twin and model.cache is not None:
+        for place, request in zip(places, requests, strict=True):
+            model.cache.write(model.cache.key(model.twin_key, request), twin[place])
+    return [own[place] for place in places]
+
+
 def _encode_group(model: LoadedModel, requests: Sequence[Request]) -> list[np.ndarray]:
     """Encode requests of one role together: unique strings, longest first, scattered back."""
     joined = prompt_is_text(model.st)
@@ -144,40 +177,59 @@ def encode(model: LoadedModel, strings: Sequence[str], prefix: str = "", role: R
     if not strings:
         return np.zeros((0, model.dimension), dtype=np.float32)
     lengths = token_counts(model.st, [prefix + s for s in strings])
+    method = {"query": model.st.encode_query, "document": model.st.encode_document, None: model.st.encode}[
+        role
+    ]
+
+    def encode_rows(rows: np.ndarray) -> np.ndarray:
+        some = [strings[i] for i in rows]
+        vectors = method(
+            some, prompt=prefix, batch_size=len(some), convert_to_tensor=True, show_progress_bar=False
+        )
+        return np.asarray(vectors.float().cpu().numpy())[None]
+
+    out = _in_batches(model, lengths, encode_rows)[0]
+    _refuse_not_finite(out, strings)
+    return out
+
+
+def _in_batches(
+    model: LoadedModel, lengths: np.ndarray, encode_rows: Callable[[np.ndarray], np.ndarray]
+) -> np.ndarray:
+    """`encode_rows` over all rows, longest first, within the budget of padded tokens: (readings, n, dimension)."""
     order = np.argsort(-lengths, kind="stable")
     out: np.ndarray | None = None
     for batch in batches(lengths[order], model.batch_tokens or default_batch_tokens(model.st)):
         rows = order[batch]
-        vectors = _encode_batch(model.st, [strings[i] for i in rows], prefix, role)
+        vectors = within_memory(encode_rows, rows)
         if out is None:
-            out = np.empty((len(strings), vectors.shape[1]), dtype=np.float32)
-        out[rows] = vectors
+            out = np.empty((len(vectors), len(lengths), vectors.shape[2]), dtype=np.float32)
+        out[:, rows] = vectors
     assert out is not None
-    bad = ~np.isfinite(out).all(axis=1)
-    if bad.any():
-        example = strings[int(np.flatnonzero(bad)[0])][:80]
-        raise FloatingPointError(f"{int(bad.sum())} embeddings are not finite, e.g. of {example!r}")
     return out
 
 
-def _encode_batch(st: Any, strings: list[str], prefix: str, role: Role) -> np.ndarray:
-    """One batch; when the device is out of memory, its two halves."""
+def within_memory(encode_rows: Callable[[np.ndarray], np.ndarray], rows: np.ndarray) -> np.ndarray:
+    """One batch; when the device is out of memory, its two halves, down to single texts."""
     import torch
 
-    method = {"query": st.encode_query, "document": st.encode_document, None: st.encode}[role]
     try:
-        vectors = method(
-            strings, prompt=prefix, batch_size=len(strings), convert_to_tensor=True, show_progress_bar=False
-        )
-        return np.asarray(vectors.float().cpu().numpy())
+        return encode_rows(rows)
     except torch.OutOfMemoryError:
-        if len(strings) == 1:
+        if len(rows) == 1:
             raise
-        torch.cuda.empty_cache()
-        middle = len(strings) // 2
-        return np.concatenate(
-            [_encode_batch(st, half, prefix, role) for half in (strings[:middle], strings[middle:])]
-        )
+    torch.cuda.empty_cache()
+    middle = len(rows) // 2
+    return np.concatenate(
+        [within_memory(encode_rows, half) for half in (rows[:middle], rows[middle:])], axis=1
+    )
+
+
+def _refuse_not_finite(vectors: np.ndarray, strings: Sequence[str]) -> None:
+    bad = ~np.isfinite(vectors).all(axis=1)
+    if bad.any():
+        example = strings[int(np.flatnonzero(bad)[0])][:80]
+        raise FloatingPointError(f"{int(bad.sum())} embeddings are not finite, e.g. of {example!r}")
 
 
 def batches(lengths: np.ndarray, budget: int) -> list[slice]:

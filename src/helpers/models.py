@@ -38,6 +38,7 @@ class LoadedModel:
         self.template = spec.template or _wrapper_template(wrapper)
         self.cache = EmbeddingCache(cache_folder) if cache_folder is not None else None
         self.batch_tokens: int | None = None
+        self.has_twin = False  # the study compares this model with itself under the other prompt pooling
         _apply_spec(self.st, spec)
 
     @property
@@ -46,6 +47,10 @@ class LoadedModel:
 
     @cached_property
     def weights_digest(self) -> str:
+        if (
+            self.spec.backend != "torch"
+        ):  # an exported graph has no state to read; it comes from these weights
+            return load_model(self.spec.reference()).weights_digest
         return weights_digest(self.st)
 
     @cached_property
@@ -63,7 +68,10 @@ class LoadedModel:
             "max_length": _finite(self.st.max_seq_length),
             "modules": _module_settings(self.st),
             "template": self.template,
-            "backend": self.st.get_backend() if hasattr(self.st, "get_backend") else "torch",
+            "backend": self.spec.backend,
+            "attention": _attention(self.st),
+            "compile": self.spec.compile,
+            "runtime": _runtime_versions(self.spec.backend),
             "device": str(self.st.device).split(":")[0],
             "torch": torch.__version__.split("+")[0],
             "transformers": transformers.__version__,
@@ -74,6 +82,15 @@ class LoadedModel:
     def key(self) -> str:
         """16 hexadecimal digits of `identity`."""
         return digest(self.identity)
+
+    @cached_property
+    def twin_key(self) -> str:
+        """The key of the same model with the other `include_prompt`."""
+        modules = [
+            [name, {k: not v if k == "include_prompt" else v for k, v in settings.items()}]
+            for name, settings in self.identity["modules"]
+        ]
+        return digest(self.identity | {"modules": modules})
 
     def embed(
         self, texts: Sequence[str], prefix: str = "", role: Role = None, normalize: bool = True
@@ -100,6 +117,41 @@ def load_model(spec: ModelSpec, run_folder: Path | None = None, device: str | No
     return LoadedModel(spec, _load_wrapper(spec, device), cache)
 
 
+def loading_arguments(spec: ModelSpec) -> dict[str, Any]:
+    """Arguments of SentenceTransformer for the study's dtype, attention and backend.
+
+    The dtype is always said: transformers would otherwise load a checkpoint in whatever type it was saved, and casting
+    it afterwards would also cast buffers (rotary frequencies) that belong in float32. OpenVINO would silently
+    compute in bfloat16 where the processor can.
+    """
+    if spec.backend == "torch":
+        arguments: dict[str, Any] = {"model_kwargs": {"dtype": spec.dtype}}
+        if spec.attention:
+            arguments["model_kwargs"]["attn_implementation"] = spec.attention
+        return arguments
+    if spec.backend == "openvino":
+        return {
+            "backend": spec.backend,
+            "model_kwargs": {"ov_config": {"INFERENCE_PRECISION_HINT": "f32"}},
+        }
+    return {"backend": spec.backend}
+
+
+def check_packages(spec: ModelSpec) -> None:
+    """Raise `StudyError` with the command where a package that the backend or the attention needs is missing."""
+    needed = {"onnx": ("optimum", "onnxruntime"), "openvino": ("optimum", "openvino")}.get(spec.backend, ())
+    if any(importlib.util.find_spec(name) is None for name in needed):
+        raise StudyError(
+            f"model {spec.label}: backend: {spec.backend} needs the packages {' and '.join(needed)}; "
+            f"pip install 'sentence-transformers[{spec.backend}]'"
+        )
+    if spec.attention == "flash_attention_2" and importlib.util.find_spec("flash_attn") is None:
+        raise StudyError(
+            f"model {spec.label}: attention: flash_attention_2 needs the package flash-attn and a CUDA device; "
+            f"pip install flash-attn"
+        )
+
+
 def check_model(spec: ModelSpec) -> None:
     """Raise `StudyError` where mteb does not know the name and nothing else says where the weights are."""
     kind, _, place = spec.weights.partition(":")
@@ -117,6 +169,7 @@ def check_model(spec: ModelSpec) -> None:
 
 def _load_wrapper(spec: ModelSpec, device: str | None) -> Any:
     check_model(spec)
+    check_packages(spec)
     kind, _, place = spec.weights.partition(":")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # e.g. mteb's advice to set query and document prompts
@@ -143,7 +196,14 @@ def _from_registry(spec: ModelSpec, device: str | None) -> Any:
     from mteb.models.instruct_wrapper import InstructSentenceTransformerModel
     from mteb.models.sentence_transformer_wrapper import SentenceTransformerEncoderWrapper
 
-    wrapper = mteb.get_model_meta(spec.name, revision=spec.revision).load_model(device=device)
+    meta = mteb.get_model_meta(spec.name, revision=spec.revision)
+    own = (meta.loader_kwargs or {}).get("model_kwargs") or {}
+    arguments = loading_arguments(spec)
+    arguments["model_kwargs"] = {
+        **{k: v for k, v in own.items() if k not in ("dtype", "torch_dtype")},
+        **arguments.get("model_kwargs", {}),
+    }
+    wrapper = meta.load_model(device=device, **arguments)
     if not isinstance(wrapper, (SentenceTransformerEncoderWrapper, InstructSentenceTransformerModel)):
         raise StudyError(
             f"model {spec.name}: mteb loads it through {type(wrapper).__name__}, which takes no literal prefix; "
@@ -165,14 +225,19 @@ def _from_package(spec: ModelSpec, module: str, device: str | None) -> Any:
 def _from_folder(spec: ModelSpec, folder: Path, device: str | None) -> Any:
     from sentence_transformers import SentenceTransformer
 
-    return _wrap(spec, SentenceTransformer(str(folder), device=device, local_files_only=True))
+    model = SentenceTransformer(str(folder), device=device, local_files_only=True, **loading_arguments(spec))
+    return _wrap(spec, model)
 
 
 def _from_hub(spec: ModelSpec, name: str, device: str | None) -> Any:
     from sentence_transformers import SentenceTransformer
 
     model = SentenceTransformer(
-        name, revision=spec.revision, device=device, trust_remote_code=spec.trust_remote_code
+        name,
+        revision=spec.revision,
+        device=device,
+        trust_remote_code=spec.trust_remote_code,
+        **loading_arguments(spec),
     )
     return _wrap(spec, model)
 
@@ -218,14 +283,18 @@ def _resolve(place: str, spec: ModelSpec) -> Path:
 
 
 def _apply_spec(st: Any, spec: ModelSpec) -> None:
-    from sentence_transformers.sentence_transformer.modules import Pooling
+    from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
 
     if spec.max_length is not None:
         st.max_seq_length = spec.max_length
-    if spec.dtype != "float32":
-        import torch
-
-        st.to(getattr(torch, spec.dtype))
+    if spec.backend == "torch":
+        _cast(st, spec.dtype)
+    if (spec.attention or spec.compile) and not isinstance(st[0], Transformer):
+        raise StudyError(
+            f"model {spec.label}: it has no transformer, so 'attention' and 'compile' say nothing"
+        )
+    if spec.compile:
+        st[0].model.compile(dynamic=True)
     if not spec.include_prompt:
         if not any(isinstance(module, Pooling) for module in st):
             raise StudyError(
@@ -235,9 +304,42 @@ def _apply_spec(st: Any, spec: ModelSpec) -> None:
     st.eval()
 
 
+def _cast(st: Any, dtype: str) -> None:
+    """Cast the modules whose floating-point weights are of another type."""
+    import torch
+
+    wanted = getattr(torch, dtype)
+    for module in st:
+        if any(p.is_floating_point() and p.dtype != wanted for p in module.parameters()):
+            module.to(wanted)
+
+
+def _attention(st: Any) -> str | None:
+    """The attention implementation that the transformer really uses; None without one."""
+    config = getattr(st[0], "config", None)
+    return getattr(config, "_attn_implementation", None)
+
+
+def _runtime_versions(backend: str) -> dict[str, str]:
+    from importlib.metadata import PackageNotFoundError, version
+
+    found = {}
+    for name in {"onnx": ("onnxruntime",), "openvino": ("openvino",)}.get(backend, ()):
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:  # e.g. onnxruntime-gpu, which brings the same module
+            found[name] = "unknown"
+    return found
+
+
 def _wrapper_template(wrapper: Any) -> str | None:
+    """The query side of the wrapper's instruction template, which may be a function (e.g. Qwen3-Embedding's)."""
+    from mteb.types import PromptType
+
     template = getattr(wrapper, "instruction_template", None)
-    return template if isinstance(template, str) else None
+    if callable(template):
+        template = template("{instruction}", PromptType.query)
+    return template if isinstance(template, str) and "{instruction}" in template else None
 
 
 def weights_digest(model: Any, whole_up_to: int = 4 * 2**30) -> str:

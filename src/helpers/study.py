@@ -46,6 +46,11 @@ class ModelSpec(Strict):
     application: Literal["raw", "template"] | None = Field(None, description="overrides prompts.application")
     template: str | None = Field(None, description="overrides the model's own instruction template")
     dtype: Literal["float32", "bfloat16", "float16"] = "float32"
+    attention: Literal["sdpa", "eager", "flash_attention_2"] | None = Field(
+        None, description="attention implementation; null: the model's own, which is sdpa where it has one"
+    )
+    compile: bool = Field(False, description="compile the transformer with torch.compile")
+    backend: Literal["torch", "onnx", "openvino"] = Field("torch", description="of sentence-transformers")
     max_length: int | None = Field(None, gt=0, description="tokens; null keeps the model's own limit")
     trust_remote_code: bool = False
     parameters: int | None = Field(None, description="number of parameters, for the cost estimate only")
@@ -59,9 +64,23 @@ class ModelSpec(Strict):
             raise ValueError(
                 f"weights '{self.weights}' must be hub, hub:<org>/<name>, package:<module> or path:<folder>"
             )
+        if self.backend != "torch" and (self.dtype != "float32" or self.attention or self.compile):
+            raise ValueError(
+                f"dtype, attention and compile are settings of torch, not of backend {self.backend}"
+            )
         if self.template is not None and "{instruction}" not in self.template:
             raise ValueError("template must contain '{instruction}'")
         return self
+
+    @property
+    def moves_scores(self) -> bool:
+        """Whether it computes otherwise than in float32 with torch and the model's own attention."""
+        return self.dtype != "float32" or bool(self.attention) or self.compile or self.backend != "torch"
+
+    def reference(self) -> ModelSpec:
+        """The same weights, computed in float32 with torch and the model's own attention."""
+        plain = {"dtype": "float32", "attention": None, "compile": False, "backend": "torch"}
+        return self.model_copy(update=plain)
 
 
 class TaskSpec(Strict):
@@ -72,10 +91,30 @@ class TaskSpec(Strict):
     split: str | None = None
 
 
+class RaySpec(Strict):
+    """How groups become Ray tasks where `sweep.executor` is `ray`."""
+
+    address: str | None = Field(
+        None, description="of a running cluster, or auto; null: RAY_ADDRESS, else a cluster is started here"
+    )
+    num_gpus: float | None = Field(
+        None, ge=0, description="GPUs per task; null: 1 where the cluster has any; 0.5: two groups share one"
+    )
+    num_cpus: float = Field(1, gt=0, description="CPU cores per task, which are its threads too")
+    max_retries: int = Field(3, ge=0, description="further attempts of a group whose worker or node died")
+    results: Literal["shared", "fetch"] = Field(
+        "shared", description="shared: every node sees the run folder; fetch: result files are sent back"
+    )
+
+
 class SweepSpec(Strict):
     """How the sweep computes; nothing here may change a score without becoming part of a cell's identity."""
 
     exact: bool = Field(False, description="keep stock mteb's batches so that scores agree to 1e-9 (slower)")
+    bitext_side: Literal["query", "both"] = Field(
+        "query",
+        description="bitext mining: the prompt meets the side that is searched with, or both as in stock mteb",
+    )
     batch_tokens: int | None = Field(
         None, gt=0, description="padded tokens per batch; null: chosen for the device"
     )
@@ -86,6 +125,10 @@ class SweepSpec(Strict):
     offline: bool = False
     device: str | None = None
     workers: int = Field(1, ge=1, description="processes; 1 computes in this one")
+    executor: Literal["auto", "process", "ray"] = Field(
+        "auto", description="auto: worker processes where workers > 1, else this process"
+    )
+    ray: RaySpec = Field(default_factory=RaySpec)
 
 
 class Study(Strict):
@@ -136,6 +179,15 @@ class Study(Strict):
             if spec.label == label:
                 return spec
         raise StudyError(unknown("model label", label, [m.label for m in self.models]))
+
+    def twin(self, spec: ModelSpec) -> ModelSpec | None:
+        """The model of the study that differs from `spec` only in whether the prompt is pooled; None where none does."""
+        free = {"include_prompt": True, "label": ""}
+        for other in self.models:
+            same = other.model_copy(update=free) == spec.model_copy(update=free)
+            if same and other.include_prompt != spec.include_prompt:
+                return other
+        return None
 
     def task_data_root(self) -> Path | None:
         """The folder of local task data: `data_root` of the study, else the environment variable, else None."""

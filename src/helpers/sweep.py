@@ -17,10 +17,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from filelock import FileLock
+from filelock import FileLock, Timeout
 
+from helpers import precision_probe
 from helpers.application import Prefixes, has_sides, prefixes
 from helpers.encoder import SweepEncoder, describe_inputs, probe, searched_with
+from helpers.group_note import GroupNote, read_note, request_of, write_note
 from helpers.models import LoadedModel, digest, load_model
 from helpers.prompts import Prompt
 from helpers.run import replacing, write_json
@@ -47,7 +49,7 @@ class Cell:
 
 @dataclass
 class GroupReport:
-    """What became of one (model, task) group."""
+    """What became of one (model, task) group; `locked`: another process is computing it, nothing was done here."""
 
     model: str
     task: str
@@ -57,6 +59,7 @@ class GroupReport:
     stale: list[str] = field(default_factory=list)
     reasons: list[str] = field(default_factory=list)
     seconds: float = 0.0
+    locked: bool = False
 
 
 def run_sweep(
@@ -64,32 +67,19 @@ def run_sweep(
     folder: Path,
     prompts: pd.DataFrame,
     progress: Callable[[str], None] | None = print,
+    wait: bool = True,
 ) -> list[GroupReport]:
     """Compute every missing cell of a study into `folder/cells`; finished ones are reused, failures recorded.
 
     `prompts` is the table of `helpers.prompts.prompt_table`. Each group reports one line, with an estimate of the time
-    left that counts only groups with missing cells.
+    left that counts only groups with missing cells. Several processes may run this on one folder and share its groups;
+    `wait=False` ends when only groups are left that others are computing.
     """
+    from helpers.executors import run_groups
+
     if study.sweep.offline:
         os.environ["HF_HUB_OFFLINE"] = "1"
-    if study.sweep.workers > 1:
-        from helpers.executors import run_in_processes
-
-        return run_in_processes(study, folder, prompts, progress)
-    reports: list[GroupReport] = []
-    tasks: dict[str, Any] = {}
-    total, started, worked = len(study.models) * len(study.tasks), time.monotonic(), 0
-    for spec in study.models:
-        model: LoadedModel | StudyError | None = None
-        for task_spec in study.tasks:
-            if model is None:
-                model = model_or_error(spec, folder, study)
-            report = run_group(study, folder, prompts, spec, task_spec, model=model, tasks=tasks)
-            reports.append(report)
-            worked += report.done + report.failed > 0
-            if progress is not None:
-                progress(group_line(len(reports), total, report, started, worked))
-    return reports
+    return run_groups(study, folder, prompts, progress, wait)
 
 
 def model_or_error(spec: ModelSpec, folder: Path, study: Study) -> LoadedModel | StudyError:
@@ -97,6 +87,8 @@ def model_or_error(spec: ModelSpec, folder: Path, study: Study) -> LoadedModel |
     try:
         model = load_model(spec, folder, study.sweep.device)
         model.batch_tokens = study.sweep.batch_tokens
+        model.has_twin = study.twin(spec) is not None
+        precision_probe.record(model, folder)
         return model
     except StudyError as error:
         return error
@@ -121,36 +113,62 @@ def run_group(
     prompts: pd.DataFrame,
     model_spec: ModelSpec,
     task_spec: TaskSpec,
-    model: LoadedModel | StudyError | None = None,
+    model: LoadedModel | StudyError | Callable[[], LoadedModel | StudyError] | None = None,
     tasks: dict[str, Any] | None = None,
+    shared: bool = False,
+    known: GroupNote | None = None,
 ) -> GroupReport:
     """All prompts of one (model, task): the unit that shares documents, and that one process works on at a time.
 
     Two processes on one run folder take turns per group through a file lock, which the system frees when its holder
-    dies; the second one then finds the first one's cells.
+    dies; the second one then finds the first one's cells. With `shared` it does not wait for the lock but reports the
+    group as locked, and takes over a group whose note changed from `known`: another process finished it meanwhile.
     """
     report = GroupReport(model_spec.label, task_spec.name)
-    started = time.monotonic()
     place = group_folder(folder, model_spec, task_spec)
     place.mkdir(parents=True, exist_ok=True)
-    with FileLock(place / ".lock"):
-        try:
-            if model is None:
-                model = model_or_error(model_spec, folder, study)
-            if isinstance(model, StudyError):
-                raise model
-            task = _shared_task(task_spec, study, tasks)
-            cells = list(make_cells(study, model, task, task_spec, prompts))
-            missing = _missing(study, place, cells, report)
-            _compute(study, place, model, task, missing, report)
-        except StudyError as error:
-            wanted = prompt_count(study, prompts, task_spec.name)
-            report.failed, report.reasons = wanted, [str(error).splitlines()[0]]
-            write_json(place / "group.error.json", {"reason": str(error), "cells": wanted, "at": _now()})
-        else:
-            (place / "group.error.json").unlink(missing_ok=True)
-    report.seconds = time.monotonic() - started
+    request = request_of(study, [p.id for p in prompts_of(study, prompts, task_spec.name)])
+    try:
+        with FileLock(place / ".lock", timeout=0 if shared else -1):
+            note = read_note(place)
+            if shared and note is not None and note != known and note.request == request:
+                report.reused, report.failed, report.reasons = note.finished, note.failed, note.reasons
+                return report
+            began = time.monotonic()
+            if model is None or callable(model):
+                model = model() if model is not None else model_or_error(model_spec, folder, study)
+            started = time.monotonic()
+            _run_locked(study, place, prompts, task_spec, model, tasks, report)
+            report.seconds = time.monotonic() - started
+            write_note(place, request, report, load_seconds=started - began)
+    except Timeout:
+        report.locked = True
     return report
+
+
+def _run_locked(
+    study: Study,
+    place: Path,
+    prompts: pd.DataFrame,
+    task_spec: TaskSpec,
+    model: LoadedModel | StudyError,
+    tasks: dict[str, Any] | None,
+    report: GroupReport,
+) -> None:
+    """Find and compute the missing cells of a group whose lock is held; what keeps the whole group back is recorded."""
+    try:
+        if isinstance(model, StudyError):
+            raise model
+        task = _shared_task(task_spec, study, tasks)
+        cells = list(make_cells(study, model, task, task_spec, prompts))
+        missing = _missing(study, place, cells, report)
+        _compute(study, place, model, task, missing, report)
+    except StudyError as error:
+        wanted = prompt_count(study, prompts, task_spec.name)
+        report.failed, report.reasons = wanted, [str(error).splitlines()[0]]
+        write_json(place / "group.error.json", {"reason": str(error), "cells": wanted, "at": _now()})
+    else:
+        (place / "group.error.json").unlink(missing_ok=True)
 
 
 def _shared_task(spec: TaskSpec, study: Study, tasks: dict[str, Any] | None) -> Any:
@@ -205,7 +223,7 @@ def make_cells(
                     "task": settings,
                     "seed": study.seed,
                     "exact": study.sweep.exact or keeps_stock_batches(prompt, task),
-                    "bitext_side": "query",
+                    "bitext_side": study.sweep.bitext_side,
                     "versions": versions,
                 }
                 yield Cell(slot | {"seed": study.seed}, identity, prompt, used)
@@ -276,7 +294,7 @@ def _compute(
     for cell in cells:
         by_part.setdefault((cell.slot["split"], cell.slot["subset"]), []).append(cell)
     for (split, subset), part in by_part.items():
-        encoder = SweepEncoder(model, study.sweep.exact)
+        encoder = SweepEncoder(model, study.sweep.exact, study.sweep.bitext_side)
         encoder.searched_with = searched_with(task, subset, split)
         ready = 1
         for number, cell in enumerate(part):

@@ -1,0 +1,60 @@
+"""Both poolings of one pass: mean over all tokens and mean without the prompt's, from the same token vectors.
+
+Excluding the prompt from pooling (sentence-transformers' `include_prompt=False`) changes nothing before the pooling
+layer, so a study that compares both needs the transformer only once.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+
+def can_share_pass(st: Any) -> bool:
+    """Whether the model is a transformer, a pooling layer and layers on the pooled vector, and its prompts are text."""
+    from sentence_transformers.sentence_transformer.modules import Dense, Normalize, Pooling, Transformer
+
+    from helpers.embeddings import uses_chat_template
+
+    modules = list(st)
+    return (
+        len(modules) > 1
+        and isinstance(modules[0], Transformer)
+        and isinstance(modules[1], Pooling)
+        and all(isinstance(module, (Dense, Normalize)) for module in modules[2:])
+        and not uses_chat_template(st)
+    )
+
+
+def encode_both(st: Any, prefixes: Sequence[str], texts: Sequence[str]) -> np.ndarray:
+    """One batch of prefix + text: a (2, n, dimension) float32 array, prompt tokens pooled [0] and not pooled [1]."""
+    import torch
+
+    rows_of: dict[str, list[int]] = {}
+    for row, prefix in enumerate(prefixes):
+        rows_of.setdefault(prefix, []).append(row)
+    features = st.preprocess([p + t for p, t in zip(prefixes, texts, strict=True)])
+    features = {k: v.to(st.device) if isinstance(v, torch.Tensor) else v for k, v in features.items()}
+    with torch.inference_mode():
+        features = st[0](features)
+        pooled = _pool(st, features, include_prompt=True)
+        apart = pooled.clone()
+        for prefix, rows in rows_of.items():
+            if prefix:
+                part = {k: v[rows] if isinstance(v, torch.Tensor) else v for k, v in features.items()}
+                length = st.preprocess([""], prompt=prefix)["prompt_length"]
+                apart[rows] = _pool(st, part | {"prompt_length": length}, include_prompt=False)
+    return np.stack([pooled.float().cpu().numpy(), apart.float().cpu().numpy()])
+
+
+def _pool(st: Any, features: dict[str, Any], include_prompt: bool) -> Any:
+    """The layers after the transformer, with the pooling layer's `include_prompt` as asked, not as configured."""
+    pooling = copy.copy(st[1])
+    pooling.include_prompt = include_prompt
+    features = pooling(dict(features))
+    for module in list(st)[2:]:
+        features = module(features)
+    return features["sentence_embedding"]

@@ -1,0 +1,51 @@
+"""One pass of the transformer serves both poolings of the prompt."""
+
+import numpy as np
+import pytest
+from tiny_models import plain
+
+from helpers.embeddings import embed_many
+from helpers.models import LoadedModel
+from helpers.prompt_pooling import encode_both
+from helpers.study import ModelSpec, Study
+
+TEXTS = ["a cat sleeps", "the train to the coast leaves every hour", "bread"]
+
+
+def test_both_poolings_equal_those_of_sentence_transformers(tmp_path):
+    st = plain(tmp_path).st
+    prefixes = ["find the passage: ", "", "query: "]
+    pooled, apart = encode_both(st, prefixes, TEXTS)
+    for row, (prefix, text) in enumerate(zip(prefixes, TEXTS, strict=True)):
+        for include, vectors in ((True, pooled), (False, apart)):
+            st.set_pooling_include_prompt(include)
+            assert vectors[row] == pytest.approx(st.encode(text, prompt=prefix), abs=1e-6)
+    assert (
+        np.abs(pooled - apart).max(axis=1)[[0, 2]].min() > 1e-3
+    )  # the poolings differ where there is a prompt
+    assert (pooled[1] == apart[1]).all()  # and only there
+
+
+def test_the_twin_of_an_embedded_model_encodes_nothing(tmp_path, monkeypatch):
+    one, other = plain(tmp_path / "1"), plain(tmp_path / "2")
+    first = LoadedModel(one.spec, one.wrapper, tmp_path / "cache")
+    apart = one.spec.model_copy(update={"include_prompt": False})
+    second = LoadedModel(apart, other.wrapper, tmp_path / "cache")
+    first.has_twin = second.has_twin = True
+    assert first.twin_key == second.key and second.twin_key == first.key
+    request = (TEXTS, "query: ", "query")
+    embed_many(first, [request])
+    monkeypatch.setattr("helpers.embeddings.encode_both", None)  # a further pass would fail
+    found = embed_many(second, [request])[0]
+    assert found == pytest.approx(second.st.encode(TEXTS, prompt="query: "), abs=1e-6)
+
+
+def test_a_twin_differs_in_nothing_but_the_pooling_of_the_prompt():
+    def model(label, **settings):
+        return ModelSpec(name="dleemiller/WordLlama", label=label, weights="package:wordllama", **settings)
+
+    study = Study.model_construct(
+        models=[model("a"), model("b", include_prompt=False), model("c", include_prompt=False, max_length=8)]
+    )
+    assert study.twin(study.models[0]).label == "b"
+    assert study.twin(study.models[2]) is None
