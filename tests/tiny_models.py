@@ -57,7 +57,7 @@ def plain(folder: Path, kind: str = "bert", label: str = "tiny", **settings: Any
     return LoadedModel(spec, _wrap(spec, SentenceTransformer(str(path), device="cpu")))
 
 
-def instruct(folder: Path, kind: str = "qwen3", label: str = "tiny-instruct") -> LoadedModel:
+def instruct(folder: Path, kind: str = "qwen3", label: str = "tiny-instruct", **settings: Any) -> LoadedModel:
     """A random model behind mteb's Instruct wrapper with a template, as e5-instruct and Qwen3-Embedding are."""
     from mteb.models.instruct_wrapper import InstructSentenceTransformerModel
     from mteb.models.model_meta import ModelMeta
@@ -66,8 +66,7 @@ def instruct(folder: Path, kind: str = "qwen3", label: str = "tiny-instruct") ->
         str(random_sentence_transformer(folder, kind)),
         revision=None,
         device="cpu",
-        instruction_template=TEMPLATE,
-        apply_instruction_to_passages=False,
+        **{"instruction_template": TEMPLATE, "apply_instruction_to_passages": False} | settings,
     )
     wrapper.mteb_model_meta = ModelMeta.create_empty(overwrites={"name": f"local/{label}", "revision": "0"})
     return LoadedModel(ModelSpec(name=f"local/{label}", label=label, weights="path:unused"), wrapper)

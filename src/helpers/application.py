@@ -50,20 +50,22 @@ def prefixes(
     """What a prompt puts before the texts of a task for one model. A prompt is applied once and never stripped.
 
     The document side never carries the prompt; it keeps the prefix that the model owns (e.g. ``passage: ``), whichever
-    way the prompt is set. Only ``none`` removes that too.
+    way the prompt is set, but no fall-back instruction of mteb. Only ``none`` removes the model's own prefix too.
     """
     if prompt.kind == "none":
         return Prefixes("", "", "", "none", None)
-    own = {role: stock_prefix(model.wrapper, task_metadata, role) for role in ("query", "document", None)}
     if prompt.kind == "default":
-        return Prefixes(own["query"], own["document"], own[None], "default", None)
+        roles: tuple[Role, ...] = ("query", "document", None)
+        query, document, both = (stock_prefix(model.wrapper, task_metadata, role) for role in roles)
+        return Prefixes(query, document, both, "default", None)
     application = model.spec.application or application
     text = prompt.text or ""
     if application == "raw":
         prefix, used = text + separator, separator
     else:
         prefix, used = fill_template(model.template, text, model.label), None
-    return Prefixes(prefix, own["document"], prefix, application, used)
+    document = document_prefix(model.wrapper, task_metadata)
+    return Prefixes(prefix, document, prefix, application, used)
 
 
 def fill_template(template: str | None, instruction: str, label: str) -> str:
@@ -90,6 +92,28 @@ def stock_prefix(wrapper: Any, task_metadata: Any, role: Role) -> str:
         prompt = _resolve_prompt(wrapper.model_prompts, task_metadata, prompt_type)
         return prompt if prompt is not None else _own_prompt(wrapper.model, role)
     raise StudyError(f"the mteb wrapper {type(wrapper).__name__} does not say which prompt it uses")
+
+
+def document_prefix(wrapper: Any, task_metadata: Any) -> str:
+    """The document prefix that a model owns, whatever prompt its queries carry.
+
+    It is stock mteb's, except where an Instruct wrapper would put the task's instruction or mteb's fall-back, e.g.
+    "Retrieve text based on user query.", on documents (ENGINE, trap T9): that belongs to the default run only.
+    """
+    from mteb.models.instruct_wrapper import InstructSentenceTransformerModel
+    from mteb.types import PromptType
+
+    stock = stock_prefix(wrapper, task_metadata, "document")
+    if not isinstance(wrapper, InstructSentenceTransformerModel) or not wrapper.apply_instruction_to_passages:
+        return stock
+    template = wrapper.instruction_template
+    if callable(template) and "{instruction}" not in template("{instruction}", PromptType.document):
+        return stock
+    for key in (task_metadata.name, task_metadata.type, "document"):
+        given = (wrapper.prompts_dict or {}).get(key)
+        if given is not None and (key == "document" or isinstance(given, dict)):
+            return stock
+    return _own_prompt(wrapper.model, None)
 
 
 def _own_prompt(model: Any, role: Role) -> str:
