@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from helpers.application import Role
+from helpers.prefix_reuse import FEWEST_TEXTS, encode_suffixes, prompt_states, split
 from helpers.prompt_pooling import can_share_pass, encode_both
 from helpers.run import replacing
 
@@ -162,6 +163,8 @@ def _encode_with_twin(model: LoadedModel, requests: Sequence[Request]) -> list[n
 def _encode_group(model: LoadedModel, requests: Sequence[Request]) -> list[np.ndarray]:
     """Encode requests of one role together: unique strings, longest first, scattered back."""
     joined = prompt_is_text(model.st)
+    if joined and model.reuses_prefix:
+        return _encode_behind_prompts(model, requests)
     prefix = "" if joined else requests[0][1]
     index: dict[str, int] = {}
     places = []
@@ -170,6 +173,46 @@ def _encode_group(model: LoadedModel, requests: Sequence[Request]) -> list[np.nd
         places.append(np.fromiter((index.setdefault(s, len(index)) for s in strings), np.int64, len(strings)))
     unique = encode(model, list(index), prefix, requests[0][2])
     return [unique[place] for place in places]
+
+
+def _encode_behind_prompts(model: LoadedModel, requests: Sequence[Request]) -> list[np.ndarray]:
+    """Encode requests of one role with a causal decoder: the states of each prompt are computed once for its texts."""
+    texts_of: dict[str, dict[str, int]] = {}
+    for texts, prefix, _ in requests:
+        index = texts_of.setdefault(prefix, {})
+        for text in texts:
+            index.setdefault(text, len(index))
+    found = {
+        prefix: _encode_behind(model, prefix, list(index), requests[0][2])
+        for prefix, index in texts_of.items()
+    }
+    return [
+        found[prefix][np.fromiter((texts_of[prefix][t] for t in texts), np.int64, len(texts))]
+        for texts, prefix, _ in requests
+    ]
+
+
+def _encode_behind(model: LoadedModel, prefix: str, texts: list[str], role: Role) -> np.ndarray:
+    """Texts behind one prompt; those whose tokens do not begin with the prompt's go the plain way."""
+    if not prefix or len(texts) < FEWEST_TEXTS:
+        return encode(model, [prefix + t for t in texts], "", role)
+    parts = split(model.st, prefix, texts)
+    size = len(parts.prefix)
+    shared = np.asarray([n for n, suffix in enumerate(parts.suffixes) if suffix is not None], dtype=np.int64)
+    plain = np.setdiff1d(np.arange(len(texts)), shared)
+    out = np.empty((len(texts), model.dimension), dtype=np.float32)
+    out[plain] = encode(model, [prefix + texts[n] for n in plain], "", role)
+    if len(shared):
+        states = prompt_states(model.st, parts.prefix)
+        suffixes = [parts.suffixes[n] or [] for n in shared]
+        lengths = np.asarray([size + len(s) for s in suffixes])
+
+        def encode_rows(rows: np.ndarray) -> np.ndarray:
+            return encode_suffixes(model.st, states, size, [suffixes[i] for i in rows])[None]
+
+        out[shared] = _in_batches(model, lengths, encode_rows)[0]
+        _refuse_not_finite(out, [prefix + t for t in texts])
+    return out
 
 
 def encode(model: LoadedModel, strings: Sequence[str], prefix: str = "", role: Role = None) -> np.ndarray:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from helpers.application import Role
+from helpers.prefix_reuse import reuses_prefix
 from helpers.study import ModelSpec, StudyError, project_root, unknown
 
 WORDLLAMA = "dleemiller/WordLlama"
@@ -82,6 +83,11 @@ class LoadedModel:
     def key(self) -> str:
         """16 hexadecimal digits of `identity`."""
         return digest(self.identity)
+
+    @cached_property
+    def reuses_prefix(self) -> bool:
+        """Whether a prompt's keys and values are computed once for all texts behind it (`prefix_reuse`)."""
+        return reuses_prefix(self.st)
 
     @cached_property
     def twin_key(self) -> str:
