@@ -135,7 +135,7 @@ def uses_chat_template(st: Any) -> bool:
 
 def shares_pass(model: LoadedModel) -> bool:
     """Whether one pass is to give both poolings: the prompt is not pooled here, or not in another model of the study."""
-    return (model.has_twin or not model.spec.include_prompt) and can_share_pass(model.st)
+    return (model.has_twin or not prompt_is_text(model.st)) and can_share_pass(model.st)
 
 
 def _encode_with_twin(model: LoadedModel, requests: Sequence[Request]) -> list[np.ndarray]:
@@ -153,7 +153,7 @@ def _encode_with_twin(model: LoadedModel, requests: Sequence[Request]) -> list[n
 
     both = _in_batches(model, lengths, encode_rows)
     _refuse_not_finite(both[0], [prefix + text for prefix, text in pairs])
-    own, twin = (both[0], both[1]) if model.spec.include_prompt else (both[1], both[0])
+    own, twin = (both[0], both[1]) if prompt_is_text(model.st) else (both[1], both[0])
     if model.has_twin and model.cache is not None:
         for place, request in zip(places, requests, strict=True):
             model.cache.write(model.cache.key(model.twin_key, request), twin[place])

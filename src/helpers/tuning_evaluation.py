@@ -35,7 +35,7 @@ class _Plain:
     """A bare sentence-transformers model as `embed_many` wants it: without cache and identity."""
 
     def __init__(self, st: Any) -> None:
-        self.st, self.cache, self.batch_tokens = st, None, None
+        self.st, self.cache, self.batch_tokens, self.has_twin = st, None, None, False
 
     @property
     def dimension(self) -> int:
