@@ -34,8 +34,11 @@ def geometry_settings(spec: FinetuningSpec, task: str = "tuning") -> GeometrySpe
 class _Plain:
     """A bare sentence-transformers model as `embed_many` wants it: without cache and identity."""
 
+    cache = batch_tokens = None
+    has_twin = reuses_prefix = False
+
     def __init__(self, st: Any) -> None:
-        self.st, self.cache, self.batch_tokens, self.has_twin = st, None, None, False
+        self.st = st
 
     @property
     def dimension(self) -> int:
