@@ -194,18 +194,20 @@ def dumbbell(distractors: pd.DataFrame, metric: str = "recall_at_1") -> alt.TopL
     return choice.on(alt.layer(lines, points))
 
 
-def triangle(per_query: pd.DataFrame, limit: int = 3000, seed: int = 42) -> alt.TopLevelMixin:
+def triangle(per_query: pd.DataFrame, limit: int = 2000, seed: int = 42) -> alt.TopLevelMixin:
     """Figure 2: every relevant instruction-query between query, distractor and target, and what it hits.
 
     Left without distractors, right with the paraphrases; colour = the top hit. At most `limit` pairs are
-    drawn (the means, crosses, rest on all). Empty where no set has paraphrases.
+    drawn, an equal share of them for every model and set (the means, crosses, rest on all). Empty where no
+    set has paraphrases.
     """
     rows = triangle_rows(per_query)
     if not len(rows):
         return alt.Chart(pd.DataFrame({"note": ["no set has paraphrases"]})).mark_text().encode(text="note:N")
     means = rows.groupby(["model", "set", "instruction"], observed=True)[["x", "y"]].mean().reset_index()
-    if len(rows) > limit:
-        rows = rows.sample(limit, random_state=seed)
+    views = rows.groupby(["model", "set"], observed=True)
+    share = limit // views.ngroups
+    rows = pd.concat([part.sample(min(share, len(part)), random_state=seed) for _, part in views])
     choice = _Choice(rows, ("model", "set"))
     x = alt.X("x:Q", axis=None, scale=alt.Scale(domain=[-0.12, 1.12]))
     y = alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[-0.1, 0.98]))

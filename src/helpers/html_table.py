@@ -125,6 +125,11 @@ def escaped(value: object) -> str:
     return html.escape(show_controls(str(value))).replace("{{", "&#123;&#123;").replace("$", "&#36;")
 
 
+def prose(text: str) -> str:
+    """Escaped text in which `code` between backticks is set as code."""
+    return re.sub("`([^`]+)`", r"<code>\1</code>", escaped(text))
+
+
 def folded(text: str) -> str:
     """Escaped text; a very long one in a box of its own that scrolls."""
     inner = escaped(text)

@@ -14,6 +14,7 @@ from typing import Any
 import nbformat
 from filelock import FileLock, Timeout
 
+from helpers import provenance
 from helpers.chain import Chain
 from helpers.console import Console, clock
 from helpers.status import Step, read_status, snapshot, written
@@ -98,7 +99,7 @@ def _run_step(chain: Chain, step: str, console: Console) -> int:
             written_log.write(traceback.format_exc())
         written_log.write(f"{_now()} {reason or 'done'}\n")
     if output.is_file():
-        _without_paths(output)
+        _annotate(output)
     now.state, now.reason = ("done" if result == OK else "failed"), reason
     now.finished, now.seconds = _now(), round(time.monotonic() - began, 2)
     now.outputs = written(before, snapshot(chain.folder, output), chain.folder)
@@ -208,9 +209,10 @@ def _summary(chain: Chain, console: Console, seconds: float) -> None:
         console.line(f"This run is incomplete. To complete it: {chain.command}")
 
 
-def _without_paths(path: Path) -> None:
-    """Replace this machine's folders in papermill's notes by file names."""
+def _annotate(path: Path) -> None:
+    """Replace this machine's folders in papermill's notes by file names; record device, versions and code revision."""
     notebook = nbformat.read(path, as_version=4)
+    notebook.metadata[provenance.RECORD] = provenance.record()
     notes = notebook.metadata.get("papermill", {})
     for key in ("input_path", "output_path"):
         if notes.get(key):

@@ -1,26 +1,68 @@
-"""Where a page's numbers come from: study file and hash, code revision, package versions, date, renderer."""
+"""Where a page's numbers come from: study file and hash, seeds, device, code revision, package versions, renderer."""
 
 from __future__ import annotations
 
 import functools
 import hashlib
 import importlib.metadata
+import os
 import platform
 import subprocess
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from helpers.html_table import escaped
 
 PACKAGES = ("mteb", "sentence-transformers", "torch", "transformers", "numpy", "scipy", "altair")
+RECORD = "helpers"  # the key of an executed notebook's metadata that holds its `record`
 
 
-def provenance(study: str, renderer: str, executed: str = "", notebook: str = "") -> str:
-    """The foot of a page as HTML; `executed` is the end time (ISO) of the `notebook` offered for download."""
-    rows = [("Study", _study_file(study)), ("Seed", _seed(study))] if study else []
+def record() -> dict[str, str]:
+    """What is true of this machine and checkout now; the pipeline keeps it in every notebook that it executes."""
+    return {
+        "code": revision(),
+        "packages": package_versions(),
+        "python": platform.python_version(),
+        "device": device(),
+    }
+
+
+@functools.cache
+def device() -> str:
+    """The accelerators that PyTorch sees, else the processor: "2 x NVIDIA H200" or "CPU (x86_64, 16 cores)"."""
+    import torch
+
+    if torch.cuda.is_available():
+        names = [torch.cuda.get_device_name(n) for n in range(torch.cuda.device_count())]
+        return ", ".join(f"{names.count(n)} x {n}" for n in dict.fromkeys(names))
+    if torch.backends.mps.is_available():
+        return f"Apple GPU ({platform.machine()})"
+    return f"CPU ({platform.machine()}, {os.cpu_count()} cores)"
+
+
+def provenance(
+    studies: Iterable[str],
+    renderer: str,
+    executed: str = "",
+    notebook: str = "",
+    recorded: Mapping[str, Any] | None = None,
+) -> str:
+    """The foot of a page as HTML.
+
+    studies: those whose numbers the page shows. executed: end time (ISO) of the `notebook` offered for download, or of
+    the last one. recorded: the `record` made at that time; without one the versions are those of the rendering.
+    """
+    names = list(studies)
+    now = {"code": revision(), "packages": package_versions(), "python": platform.python_version()}
+    known = recorded or now
+    rows = [("Study" if len(names) == 1 else "Studies", "; ".join(map(_study_file, names)))]
     rows += [
-        ("Code", revision()),
+        ("Seeds", "; ".join(f"{n}: {s}" if len(names) > 1 else s for n in names if (s := _seeds(n)))),
+        ("Device", str(known.get("device", ""))),
         ("Executed", executed[:16].replace("T", " ")),
-        ("Packages", ", ".join(f"{p} {v}" for p in PACKAGES if (v := _version(p)))),
-        ("Python", platform.python_version()),
+        ("Code", str(known.get("code", ""))),
+        ("Packages", str(known.get("packages", "")) + ("" if recorded else " (at the rendering)")),
+        ("Python", str(known.get("python", ""))),
         ("Rendered by", renderer),
     ]
     body = "".join(f"<dt>{k}</dt><dd>{escaped(v)}</dd>" for k, v in rows if v)
@@ -28,6 +70,11 @@ def provenance(study: str, renderer: str, executed: str = "", notebook: str = ""
         link = f'<a href="executed/{escaped(notebook)}" download>{escaped(notebook)}</a>'
         body += f"<dt>Notebook</dt><dd>{link} (executed, with its outputs)</dd>"
     return f'<footer class="hp-provenance" aria-label="Provenance"><dl>{body}</dl></footer>'
+
+
+def package_versions() -> str:
+    """The versions of the packages that numbers depend on."""
+    return ", ".join(f"{p} {v}" for p in PACKAGES if (v := _version(p)))
 
 
 def _study_file(study: str) -> str:
@@ -39,13 +86,16 @@ def _study_file(study: str) -> str:
     return f"{study} (data/studies/{study}.yml, sha256 {hashlib.sha256(path.read_bytes()).hexdigest()[:12]})"
 
 
-def _seed(study: str) -> str:
+def _seeds(study: str) -> str:
+    """The study's seed, and those of its trainings where it has some."""
     from helpers.study import StudyError, load_study
 
     try:
-        return str(load_study(study).seed)
+        loaded = load_study(study)
     except (StudyError, OSError):
         return ""
+    trainings = loaded.finetuning.seeds if loaded.finetuning else []
+    return str(loaded.seed) + (f" (trainings: {', '.join(map(str, trainings))})" if trainings else "")
 
 
 @functools.cache

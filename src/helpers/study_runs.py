@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from helpers.provenance import RECORD
+
 STEP_NAMES = {
     "01": "prompt generation",
     "02": "evaluation sweep",
@@ -29,6 +31,8 @@ class StudyRun:
     steps: dict[str, dict[str, str]]
     command: str
     findings: list[dict[str, str]] = field(default_factory=list)
+    executed: str = ""  # when the last notebook ended, ISO
+    recorded: dict[str, str] | None = None  # `provenance.record` of that notebook
 
     @property
     def incomplete(self) -> dict[str, dict[str, str]]:
@@ -60,9 +64,16 @@ def read_run(folder: Path) -> StudyRun:
         status.get("command") if isinstance(status, dict) else ""
     ) or f"make report STUDY={folder.name}"
     title, description = _study_words(folder.name)
+    notes = [_json(path, {}).get("metadata", {}) for path in notebooks.values()]
+    last: dict[str, Any] = max(notes, key=_end_time, default={})
     return StudyRun(
-        folder.name, title, description, folder, notebooks, dict(sorted(steps.items())), command, findings
-    )
+        folder.name, title, description, folder, notebooks, dict(sorted(steps.items())), command, findings,
+        _end_time(last), last.get(RECORD),
+    )  # fmt: skip
+
+
+def _end_time(notes: dict[str, Any]) -> str:
+    return str((notes.get("papermill") or {}).get("end_time") or "")
 
 
 def page_title(path: Path, step: str) -> str:

@@ -1,0 +1,111 @@
+"""The methods page: every definition, taken from the docstring of the function that computes it, with its code."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from helpers.html_table import NO_MATH, escaped, prose
+
+CHAPTERS = {
+    "Prompts": (
+        *("prompts", "prompt_context", "prompt_rules", "prompt_checks", "near_duplicates"),
+        *("prompt_statistics", "prompt_comparison", "paraphrase_quality"),
+    ),
+    "Scores": ("application", "task_scores", "audit", "public_scope"),
+    "Inflation and deflation": ("spread", "sensitivity", "variance", "noise", "agreement", "precision"),
+    "Leaderboards": ("leaderboard", "rank_distribution", "manipulation", "hacking", "headline", "comparison"),
+    "Instruction geometry": (
+        *("instructions", "geometry", "relevance", "separability", "distractors", "projection"),
+    ),
+    "Fine-tuning": ("training_data", "contrastive", "reler", "tuning_evaluation"),
+}
+NOT_A_DEFINITION = re.compile(r"(?:^|_)(?:findings|display|text|main)$|^(?:read|write|load|compare_studies)")
+
+
+def anchor_of(name: str) -> str:
+    """The anchor of `module.function` on the methods page."""
+    return "def-" + name.replace(".", "-")
+
+
+@dataclass(frozen=True)
+class Definition:
+    """A public function as its source says it: no module is imported, so the page costs no PyTorch."""
+
+    module: str
+    name: str
+    arguments: str
+    text: str
+    line: int
+    code: str
+
+    @property
+    def anchor(self) -> str:
+        return anchor_of(f"{self.module}.{self.name}")
+
+
+def module_source(module: str) -> str:
+    """The source of a module of this package."""
+    return (Path(__file__).parent / f"{module}.py").read_text(encoding="utf-8")
+
+
+def definitions(module: str) -> list[Definition]:
+    """Every public function of a module that has a docstring, in the order of its file."""
+    source = module_source(module)
+    return [
+        Definition(
+            module, node.name, ast.unparse(node.args), inspect.cleandoc(doc), node.lineno,
+            ast.get_source_segment(source, node) or "",
+        )
+        for node in ast.parse(source).body
+        if isinstance(node, ast.FunctionDef)
+        and not node.name.startswith("_")
+        and not NOT_A_DEFINITION.search(node.name)
+        and (doc := ast.get_docstring(node))
+    ]  # fmt: skip
+
+
+def methods_html() -> str:
+    """The page's body: every definition with its signature, its place in the code, and the folded code."""
+    parts = [
+        "<p>Every quantity of this report, as the docstring of the function that computes it defines it. The page is made "
+        "from those docstrings each time the report is built.</p>"
+    ]
+    contents = (
+        f"<li>{chapter}: " + ", ".join(f'<a href="#mod-{m}">{m}</a>' for m in modules) + "</li>"
+        for chapter, modules in CHAPTERS.items()
+    )
+    parts.append(f'<ul class="hp-contents">{"".join(contents)}</ul>')
+    for chapter, modules in CHAPTERS.items():
+        parts.append(f'<h2 id="{chapter.lower().replace(" ", "-")}">{chapter}</h2>')
+        for module in modules:
+            about = ast.get_docstring(ast.parse(module_source(module))) or ""
+            parts.append(f'<h3 id="mod-{module}">{module}</h3>{_paragraphs(about)}')
+            parts += map(_definition, definitions(module))
+    return f'<div class="hp-methods {NO_MATH}">{"".join(parts)}</div>'
+
+
+def _definition(found: Definition) -> str:
+    return (
+        f'<section class="hp-definition" id="{found.anchor}">'
+        f"<h4><code>{found.name}({escaped(found.arguments)})</code></h4>{_paragraphs(found.text)}"
+        f"<details><summary>src/helpers/{found.module}.py, line {found.line}</summary>"
+        f'<pre tabindex="0"><code>{_code(found.code)}</code></pre></details></section>'
+    )
+
+
+def _paragraphs(text: str) -> str:
+    return "".join(
+        f'<pre tabindex="0"><code>{_code(part)}</code></pre>'
+        if part.startswith(">>>")
+        else f"<p>{prose(' '.join(part.split()))}</p>"
+        for part in text.split("\n\n")
+    )
+
+
+def _code(text: str) -> str:
+    # raw blocks stand on one line, so line ends are written as references
+    return escaped(text).replace("\n", "&#10;").replace("`", "&#96;")

@@ -1,0 +1,91 @@
+"""Pages that are made for all studies together: comparison, methods, glossary, examples on the landing page."""
+
+from __future__ import annotations
+
+import re
+from types import SimpleNamespace
+
+import pytest
+
+from helpers import examples, glossary, methods_page, provenance, sensitivity
+from helpers.comparison_page import page_body
+from helpers.study_pages import told_first
+
+
+def read(site, page: str) -> str:
+    return (site / page).read_text(encoding="utf-8")
+
+
+def test_methods_page_holds_the_docstring_of_a_public_function(site):
+    text = re.sub(r"<[^>]+>|\s+", " ", read(site, "report/methods.html"))
+    first = (sensitivity.percentile_of.__doc__ or "").split("\n")[0]
+    assert first in text and "src/helpers/sensitivity.py, line" in text
+
+
+def test_every_term_is_defined_by_a_function_on_the_methods_page():
+    known = {
+        d.anchor
+        for modules in methods_page.CHAPTERS.values()
+        for m in modules
+        for d in methods_page.definitions(m)
+    }
+    entries = glossary.entries()
+    assert len(entries) == len({e.anchor for e in entries}) > 15
+    assert [e.term for e in entries if methods_page.anchor_of(e.defined_by) not in known] == []
+
+
+def test_a_page_links_the_terms_it_uses_and_no_others(site):
+    assert [e.term for e in glossary.terms_in("A CV and two Prompts, but no promptness.")] == [
+        "Prompt",
+        "Coefficient of variation (CV)",
+    ]
+    page = read(site, "report/demo/03_inflation.html")
+    assert 'href="../../index.html#term-prompt"' in page and "#term-angulation" not in page
+
+
+@pytest.mark.parametrize("number", [1, 2, 3])
+def test_landing_page_explains_each_figure_with_a_made_up_example(site, number):
+    page = read(site, "index.html")
+    assert f'id="how-{number}"' in page and page.count("Made-up example") >= 3
+
+
+def test_the_words_on_the_inflation_example_fit_its_numbers():
+    default = {"Model A": 0.596, "Model B": 0.588 - 0.02}
+    notes = examples.inflation().to_dict()["datasets"].values()
+    said = {r["model"]: r["note"] for rows in notes for r in rows if "note" in r}
+    for model, value in default.items():
+        assert said[model].startswith(
+            f"default above {sum(s < value for s in examples.SCORES)} of 12 prompts"
+        )
+
+
+def test_the_landing_page_tells_one_finding_of_each_of_three_steps():
+    findings = [{"step": s, "text": f"{s}{n}"} for s in ("02", "03", "04", "05") for n in (1, 2)]
+    assert [e["text"] for e in told_first(findings)] == ["031", "041", "051"]
+    assert [e["text"] for e in told_first(findings[:2])] == ["021", "022"]
+
+
+def test_long_findings_grow_instead_of_scrolling(site):
+    text = read(site, "report/demo/index.html")
+    assert "x" * 10_000 in text and "hp-long" not in text
+
+
+def test_no_comparison_page_without_a_headline_table(tmp_path):
+    assert page_body([SimpleNamespace(name="x", folder=tmp_path)]) is None  # type: ignore[list-item]
+
+
+def test_the_foot_says_device_seeds_study_hash_and_renderer_of_the_execution(site):
+    recorded = {"code": "abc", "packages": "mteb 1", "python": "3.11.1", "device": "2 x <GPU>"}
+    foot = provenance.provenance(["demo"], "smalldocs 1", "2026-11-01T10:00:00", "03_x.ipynb", recorded)
+    for part in (
+        "sha256",
+        "<dt>Seeds</dt><dd>42",
+        "2 x &lt;GPU&gt;",
+        "abc",
+        "mteb 1",
+        "smalldocs 1",
+        "2026-11-01 10:00",
+    ):
+        assert part in foot
+    assert "(at the rendering)" in provenance.provenance([], "x")
+    assert provenance.record()["device"] != ""
