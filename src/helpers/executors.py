@@ -1,39 +1,168 @@
-"""Executors: the same (model, task) groups in several worker processes, one per GPU or one per CPU core."""
+"""Executors: a study's (model, task) groups in this process, in worker processes, or on a Ray cluster."""
 
 from __future__ import annotations
 
 import multiprocessing
 import os
 import time
-from collections.abc import Callable
+import uuid
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from filelock import FileLock, Timeout
 
-from helpers.study import ModelSpec, Study, TaskSpec
-from helpers.sweep import GroupReport, group_line, model_or_error, run_group
+from helpers.group_note import GroupNote, read_note
+from helpers.study import ModelSpec, Study, StudyError, TaskSpec
+from helpers.sweep import GroupReport, group_folder, group_line, model_or_error, run_group
 
-_MODELS: dict[str, Any] = {}  # of this worker process: a model is loaded once for all of its tasks
+Group = tuple[ModelSpec, TaskSpec]
+Say = Callable[[str], None]
+Outcomes = Iterator[tuple[Group, GroupReport]]
+POLL_SECONDS = 2.0  # between two looks at groups that other processes are computing
 
 
-def work_list(study: Study) -> list[tuple[ModelSpec, TaskSpec]]:
+@dataclass(frozen=True)
+class Work:
+    """What every worker of a sweep needs to know; `notes` are the groups' notes from before the sweep began."""
+
+    study: Study
+    folder: Path
+    prompts: pd.DataFrame
+    notes: dict[tuple[str, str], GroupNote | None]
+    token: str = field(default_factory=lambda: uuid.uuid4().hex)
+
+
+class Worker:
+    """What one process keeps from group to group: the last model, and with `keep_tasks` the tasks' data."""
+
+    def __init__(self, work: Work, device: str | None = None, keep_tasks: bool = False) -> None:
+        sweep = work.study.sweep
+        chosen = sweep.model_copy(update={"device": device or sweep.device})
+        self.work = work
+        self.study = work.study.model_copy(update={"sweep": chosen})
+        self.tasks: dict[str, Any] | None = {} if keep_tasks else None
+        self._label = ""
+        self._model: Any = None
+
+    def run(self, group: Group) -> GroupReport:
+        """Compute a group, or report it as locked where another process is computing it."""
+        model, task = group
+        return run_group(
+            self.study,
+            self.work.folder,
+            self.work.prompts,
+            model,
+            task,
+            model=partial(self._loaded, model),
+            tasks=self.tasks,
+            shared=True,
+            known=self.work.notes.get(name(group)),
+        )
+
+    def _loaded(self, spec: ModelSpec) -> Any:
+        if self._label != spec.label:
+            self._label, self._model = spec.label, None  # one model in memory at a time
+            self._model = model_or_error(spec, self.work.folder, self.study)
+        return self._model
+
+
+def run_groups(
+    study: Study, folder: Path, prompts: pd.DataFrame, progress: Say | None = print, wait: bool = True
+) -> list[GroupReport]:
+    """Run every group of a study with the executor that it names; the table is the same with each.
+
+    Several processes may do this on one run folder at the same time. Each takes the groups that no other one holds and
+    comes back to the others; a group that another one finished meanwhile is taken over from its note. With `wait=False`
+    it ends, instead of waiting, when all that is left is being computed by others; these groups are not reported.
+    """
+    left = work_list(study, by_model=chosen_executor(study) == "here")
+    work = Work(study, folder, prompts, {name(g): read_note(group_folder(folder, *g)) for g in left})
+    reports: list[GroupReport] = []
+    total, started, worked = len(left), time.monotonic(), 0
+    say: Say = progress or (lambda line: None)
+    while left:
+        free = [group for group in left if _is_free(folder, group)]
+        if not free and not wait:
+            say(f"{len(left)} of {total} groups are being computed by other processes")
+            break
+        for group, report in _outcomes(work, free, say) if free else ():
+            if report.locked:
+                continue
+            left = [other for other in left if name(other) != name(group)]
+            reports.append(report)
+            worked += report.done + report.failed > 0
+            say(group_line(len(reports), total, report, started, worked))
+        if left and not free:
+            time.sleep(POLL_SECONDS)
+    return reports
+
+
+def name(group: Group) -> tuple[str, str]:
+    return group[0].label, group[1].name
+
+
+def chosen_executor(study: Study) -> str:
+    """`here` (this process), `process` or `ray`, from the study's `sweep.executor` and `sweep.workers`."""
+    if study.sweep.executor == "auto":
+        return "process" if study.sweep.workers > 1 else "here"
+    return study.sweep.executor
+
+
+def _outcomes(work: Work, groups: Sequence[Group], say: Say) -> Outcomes:
+    executor = chosen_executor(work.study)
+    if executor == "ray":
+        from helpers.ray_executor import on_ray
+
+        return on_ray(work, groups, say)
+    if executor == "process":
+        return in_processes(work, groups, say)
+    worker = Worker(work, keep_tasks=True)
+    return ((group, worker.run(group)) for group in groups)
+
+
+def _is_free(folder: Path, group: Group) -> bool:
+    """Whether no process holds the group's lock at this moment."""
+    place = group_folder(folder, *group)
+    if not place.is_dir():
+        return True
+    try:
+        with FileLock(place / ".lock", timeout=0):
+            return True
+    except Timeout:
+        return False
+
+
+def work_list(study: Study, by_model: bool = False) -> list[Group]:
     """The groups of a study, longest first by characters to embed x parameters, so that no long one comes last.
 
-    Tasks without statistics in mteb come first: nothing says that they are short.
+    Tasks without statistics in mteb come first: nothing says that they are short. With `by_model` all groups of the
+    largest model come first, then those of the next: one process loads each model once.
     """
-    from helpers.plan import text_counts
-
-    sizes: dict[str, float] = {}
-    for task in study.tasks:
-        sided, shared, characters = text_counts(task)
-        runs = (study.prompts.expected_count(1) if study.prompts else 0) + len(study.baselines)
-        known = sided is not None and characters is not None
-        sizes[task.name] = (sided * runs + (shared or 0)) * characters if known else float("inf")  # type: ignore[operator]
+    sizes = {task.name: _size(study, task) for task in study.tasks}
+    models = sorted(study.models, key=lambda model: -(model.parameters or 1))
+    if by_model:
+        return [(m, t) for m in models for t in sorted(study.tasks, key=lambda task: -sizes[task.name])]
     pairs = [(model, task) for model in study.models for task in study.tasks]
     return sorted(pairs, key=lambda pair: -sizes[pair[1].name] * (pair[0].parameters or 1))
+
+
+def _size(study: Study, task: TaskSpec) -> float:
+    from helpers.plan import text_counts
+
+    try:
+        sided, shared, characters = text_counts(task)
+    except (StudyError, KeyError):  # not a task of mteb; running it says more
+        return float("inf")
+    runs = (study.prompts.expected_count(1) if study.prompts else 0) + len(study.baselines)
+    if sided is None or characters is None:
+        return float("inf")
+    return (sided * runs + (shared or 0)) * characters
 
 
 def devices() -> list[str]:
@@ -48,91 +177,64 @@ def worker_count(wanted: int, gpus: int, cores: int) -> int:
     return max(1, min(wanted, gpus if gpus else cores))
 
 
-def run_in_processes(
-    study: Study,
-    folder: Path,
-    prompts: pd.DataFrame,
-    progress: Callable[[str], None] | None = print,
-    restarts: int = 2,
-) -> list[GroupReport]:
-    """Run the groups in `study.sweep.workers` processes; the table is the same as from one process.
+def in_processes(work: Work, groups: Sequence[Group], say: Say, restarts: int = 2) -> Outcomes:
+    """Run groups in `sweep.workers` processes.
 
     A worker that dies takes only its own group along: the pool is started again for what is not finished, at most
-    `restarts` times, then the group counts as failed.
+    `restarts` times, then the groups that are left count as failed.
     """
     gpus = devices()
-    count = worker_count(study.sweep.workers, len(gpus), os.cpu_count() or 1)
-    left, reports, started = work_list(study), [], time.monotonic()
-    total = len(left)
+    count = worker_count(work.study.sweep.workers, len(gpus), os.cpu_count() or 1)
+    left = list(groups)
     for attempt in range(restarts + 1):
-        finished = _one_pool(study, folder, prompts, left, count, gpus)
         try:
-            for (model, task), report in finished:
-                left = [pair for pair in left if (pair[0].label, pair[1].name) != (model.label, task.name)]
-                reports.append(report)
-                if progress is not None:
-                    progress(group_line(len(reports), total, report, started, len(reports)))
+            for group, report in _one_pool(work, left, count, gpus):
+                left = [other for other in left if name(other) != name(group)]
+                yield group, report
+            return
         except BrokenProcessPool:
             if attempt < restarts:
-                if progress is not None:
-                    progress(f"a worker died; {len(left)} groups are started again")
-                continue
-        break
+                say(f"a worker died; {len(left)} groups are started again")
     for model, task in left:
         reason = "its worker process died repeatedly (out of memory?)"
-        reports.append(GroupReport(model.label, task.name, failed=1, reasons=[reason]))
-    return reports
+        yield (model, task), GroupReport(model.label, task.name, failed=1, reasons=[reason])
 
 
-def _one_pool(
-    study: Study,
-    folder: Path,
-    prompts: pd.DataFrame,
-    pairs: list[tuple[ModelSpec, TaskSpec]],
-    count: int,
-    gpus: list[str],
-) -> Any:
+def _one_pool(work: Work, groups: Sequence[Group], count: int, gpus: list[str]) -> Outcomes:
     context = multiprocessing.get_context("spawn")
     with context.Manager() as manager:
         free = manager.Queue()
         for number in range(count):
             free.put(gpus[number % len(gpus)] if gpus else None)
         with ProcessPoolExecutor(
-            count, mp_context=context, initializer=_start_worker, initargs=(free,)
+            count, mp_context=context, initializer=_start_worker, initargs=(free, work)
         ) as pool:
-            running = {
-                pool.submit(_work, study.model_dump_json(), folder, prompts, model.label, task.name): (
-                    model,
-                    task,
-                )
-                for model, task in pairs
-            }
+            running = {pool.submit(_run_in_worker, group): group for group in groups}
             for future in as_completed(running):
                 yield running[future], future.result()
 
 
-def _start_worker(free: Any) -> None:
+_WORKER: Worker | None = None  # of this worker process
+
+
+def _start_worker(free: Any, work: Work) -> None:
     """One thread per CPU process, one device per GPU process; set before torch is imported."""
+    global _WORKER
     device = free.get()
-    if device is None:
-        for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS"):
-            os.environ[name] = "1"
+    one_thread() if device is None else None
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
-    os.environ["HELPERS_DEVICE"] = device or ""
+    _WORKER = Worker(work, device)
+
+
+def one_thread() -> None:
+    """Keep torch and the libraries below it to one thread in this process."""
+    for variable in ("OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ[variable] = "1"
     import torch
 
-    if device is None:
-        torch.set_num_threads(1)
+    torch.set_num_threads(1)
 
 
-def _work(study_json: str, folder: Path, prompts: pd.DataFrame, label: str, task_name: str) -> GroupReport:
-    study = Study.model_validate_json(study_json)
-    spec = study.model_spec(label)
-    task = next(t for t in study.tasks if t.name == task_name)
-    if label not in _MODELS:
-        _MODELS.clear()  # one model in memory at a time
-        device = os.environ.get("HELPERS_DEVICE") or None
-        if device is not None:
-            study = study.model_copy(update={"sweep": study.sweep.model_copy(update={"device": device})})
-        _MODELS[label] = model_or_error(spec, folder, study)
-    return run_group(study, folder, prompts, spec, task, model=_MODELS[label])
+def _run_in_worker(group: Group) -> GroupReport:
+    assert _WORKER is not None
+    return _WORKER.run(group)
