@@ -100,7 +100,7 @@ class RaySpec(Strict):
     num_gpus: float | None = Field(
         None, ge=0, description="GPUs per task; null: 1 where the cluster has any; 0.5: two groups share one"
     )
-    num_cpus: float = Field(1, gt=0, description="CPU cores per task, which are its threads too")
+    num_cpus: float = Field(1.0, gt=0, description="CPU cores per task, which are its threads too")
     max_retries: int = Field(3, ge=0, description="further attempts of a group whose worker or node died")
     results: Literal["shared", "fetch"] = Field(
         "shared", description="shared: every node sees the run folder; fetch: result files are sent back"
@@ -128,7 +128,7 @@ class SweepSpec(Strict):
     executor: Literal["auto", "process", "ray"] = Field(
         "auto", description="auto: worker processes where workers > 1, else this process"
     )
-    ray: RaySpec = Field(default_factory=RaySpec)
+    ray: RaySpec = Field(default_factory=lambda: RaySpec.model_validate({}))
 
 
 class Study(Strict):
@@ -142,7 +142,7 @@ class Study(Strict):
     tasks: list[TaskSpec] = []
     prompts: PromptsSpec | None = None
     baselines: list[Literal["none", "default"]] = ["none", "default"]
-    sweep: SweepSpec = Field(default_factory=SweepSpec)
+    sweep: SweepSpec = Field(default_factory=lambda: SweepSpec.model_validate({}))
     geometry: GeometrySpec | None = None
     finetuning: FinetuningSpec | None = None
     results_from: ResultsSource | None = None
