@@ -73,6 +73,21 @@ def parser() -> argparse.ArgumentParser:
     _chain_options(
         command("plan", plan, "print what would run and what is done; runs nothing", "helpers plan small")
     )
+    _sweep_options(
+        command(
+            "sweep",
+            sweep,
+            "compute a study's missing cells and nothing else; may run many times at once on one run folder",
+            "helpers sweep paper-sensitivity --no-wait",
+        )
+    )
+    added = command(
+        "scaling",
+        scaling,
+        "simulate a study's sweep on several GPUs, from the costs of its run or from an estimate",
+        "helpers scaling paper-sensitivity --gpus 1 8 64",
+    )
+    _scaling_options(added)
     command("render", render, "build the site from the runs there are", "helpers render")
     command("studies", studies, "list the studies in data/studies", "helpers studies")
 
@@ -98,6 +113,36 @@ def _chain_options(added: argparse.ArgumentParser) -> None:
         default=[],
         metavar=("NAME", "VALUE"),
         help="a parameter for every selected notebook that declares it; an unknown one is an error",
+    )
+
+
+def _sweep_options(added: argparse.ArgumentParser) -> None:
+    added.add_argument("study", metavar="STUDY", help="as for `helpers run`")
+    added.add_argument("--executor", choices=["auto", "process", "ray"], help="the study key sweep.executor")
+    added.add_argument("--workers", type=int, metavar="N", help="the study key sweep.workers")
+    added.add_argument("--device", help="the study key sweep.device, such as cuda:1")
+    added.add_argument(
+        "--ray-address", metavar="ADDRESS", help="the study key sweep.ray.address; auto: on this machine"
+    )
+    added.add_argument(
+        "--no-wait",
+        action="store_true",
+        help="end, instead of waiting, when all that is left is being computed by other processes",
+    )
+
+
+def _scaling_options(added: argparse.ArgumentParser) -> None:
+    added.add_argument("study", metavar="STUDY", help="as for `helpers run`")
+    added.add_argument("--gpus", type=int, nargs="+", metavar="N", help="default: 1 2 4 8 16 32 64")
+    for option, text in (
+        ("--start", "seconds to start a worker; default: 15"),
+        ("--load", "seconds to load a model; default: as measured, else 30"),
+        ("--tflops", "for an estimate: what a GPU reaches; default: 100"),
+        ("--cell-seconds", "for an estimate: scoring of one cell; default: 2"),
+    ):
+        added.add_argument(option, type=float, metavar="X", help=text)
+    added.add_argument(
+        "--fresh", action="store_true", help="start and load for every group, as Ray tasks on GPUs do"
     )
 
 
@@ -154,6 +199,36 @@ def plan(options: argparse.Namespace) -> int:
     sweep_plan = _optional("helpers.plan", "plan_text")
     if sweep_plan is not None:
         print(f"\n{sweep_plan(chain.study, chain.folder)}")
+    return 0
+
+
+def sweep(options: argparse.Namespace) -> int:
+    """`helpers sweep`: 1 where a cell failed. Without a table of prompts the study's own prompts are read."""
+    from helpers.prompts import prompt_table
+    from helpers.run import Run
+    from helpers.sweep import run_sweep
+
+    given = {"executor": options.executor, "workers": options.workers, "device": options.device}
+    overrides = {f"sweep.{key}": value for key, value in given.items()}
+    run = Run.open(options.study, step="02", **overrides, **{"sweep.ray.address": options.ray_address})
+    prompts = run.table("prompts") if run.has_table("prompts") else prompt_table(run.study)
+    reports = run_sweep(
+        run.study, run.folder, prompts, lambda line: print(line, flush=True), wait=not options.no_wait
+    )
+    computed, reused, failed = (sum(getattr(r, key) for r in reports) for key in ("done", "reused", "failed"))
+    print(f"{len(reports)} groups: {computed} cells computed, {reused} reused, {failed} failed", flush=True)
+    return int(failed > 0)
+
+
+def scaling(options: argparse.Namespace) -> int:
+    """`helpers scaling`."""
+    from helpers.scaling import scaling_text
+    from helpers.study import load_study
+
+    given = {
+        key: getattr(options, key) for key in ("gpus", "start", "load", "fresh", "tflops", "cell_seconds")
+    }
+    print(scaling_text(load_study(options.study), **given))
     return 0
 
 

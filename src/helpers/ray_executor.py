@@ -1,0 +1,175 @@
+"""Ray executor: a study's (model, task) groups as tasks of a Ray cluster, a running one or one started here."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from helpers.executors import Group, Outcomes, Say, Work, Worker, name
+from helpers.group_note import read_note
+from helpers.run import replacing
+from helpers.study import RaySpec, Study, StudyError
+from helpers.sweep import GroupReport, group_folder
+
+# What a node's own environment may say better: these go along only where the node has no value.
+PASSED_ON = ("EMBEDDING_TASK_DATA", "HELPERS_CACHE_GB", "HELPERS_ROOT")
+
+
+@dataclass(frozen=True)
+class Files:
+    """The files of a group's folder as (name, bytes), and names that the group no longer has."""
+
+    content: dict[str, bytes]
+    gone: tuple[str, ...] = ()
+
+
+def on_ray(work: Work, groups: Sequence[Group], say: Say) -> Outcomes:
+    """Run groups as Ray tasks in their order; Ray retries those whose worker or node dies (`sweep.ray.max_retries`).
+
+    With `results: shared` the nodes write into the run folder, which all of them must see under the same path. With
+    `results: fetch` a task gets the group's files, works in a folder of its own and sends back what changed. Raises
+    `StudyError` where Ray is not installed or the cluster does not answer.
+    """
+    ray = import_ray()
+    spec = work.study.sweep.ray
+    with connected(work.study, say):
+        gpus = gpus_per_task(spec, ray.cluster_resources())
+        if gpus and not ray.cluster_resources().get("GPU"):
+            say(f"waiting for a node with a GPU (sweep.ray.num_gpus: {gpus:g})")
+        task = ray.remote(run_on_node).options(
+            num_gpus=gpus, num_cpus=spec.num_cpus, max_retries=spec.max_retries
+        )
+        sent, environment = ray.put(work), passed_on(work.study)
+        running = {}
+        for group in groups:
+            files = group_files(work.folder, group) if spec.results == "fetch" else None
+            running[task.remote(sent, group, environment, files)] = group
+        while running:
+            (ready,), _ = ray.wait(list(running))
+            group = running.pop(ready)
+            try:
+                report, changed = ray.get(ready)
+            except ray.exceptions.RayError as error:
+                reason = f"its Ray task failed ({type(error).__name__}: {str(error).splitlines()[0][:200]})"
+                report, changed = GroupReport(*name(group), failed=1, reasons=[reason]), None
+            if changed is not None:
+                store(work.folder, group, changed)
+            yield group, report
+
+
+def import_ray() -> Any:
+    """The package `ray`, which reports no usage; a `StudyError` with the remedy where it is not installed."""
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    try:
+        import ray
+    except ImportError as error:
+        raise StudyError(
+            "sweep.executor: ray needs the package ray, which is not installed: pip install -c constraints.txt -e '.[ray]'"
+        ) from error
+    return ray
+
+
+@contextmanager
+def connected(study: Study, say: Say) -> Iterator[None]:
+    """A connection to the study's cluster, ended afterwards; one that this process already has is used and kept."""
+    ray = import_ray()
+    if ray.is_initialized():
+        yield
+        return
+    arguments = init_arguments(study, os.environ)
+    try:
+        ray.init(**arguments)
+    except (ConnectionError, RuntimeError, ValueError) as error:
+        raise StudyError(
+            f"no Ray cluster answers at {arguments['address']} ({str(error).splitlines()[0][:200]}); start one with "
+            f"`ray start --head`, or leave out sweep.ray.address and RAY_ADDRESS to start one here"
+        ) from error
+    try:
+        found = ray.cluster_resources()
+        say(
+            f"Ray: {len(ray.nodes())} node(s), {found.get('CPU', 0):g} CPU cores, {found.get('GPU', 0):g} GPUs"
+        )
+        yield
+    finally:
+        ray.shutdown()
+
+
+def init_arguments(study: Study, environ: Mapping[str, str]) -> dict[str, Any]:
+    """What `ray.init` is called with: the address of the study or of RAY_ADDRESS, else a cluster on this machine.
+
+    A cluster that is started here has no dashboard, and `sweep.workers` slots where that is more than one.
+    """
+    common = {"log_to_driver": False, "logging_level": "error"}
+    address = study.sweep.ray.address or environ.get("RAY_ADDRESS")
+    if address:
+        return {"address": address, **common}
+    slots = study.sweep.workers if study.sweep.workers > 1 else None
+    return {"address": "local", "include_dashboard": False, "num_cpus": slots, **common}
+
+
+def gpus_per_task(spec: RaySpec, resources: Mapping[str, float]) -> float:
+    """GPUs that each task asks for: what the study says, else one where the cluster has any, else none."""
+    if spec.num_gpus is not None:
+        return spec.num_gpus
+    return 1 if resources.get("GPU") else 0
+
+
+def passed_on(study: Study) -> dict[str, str]:
+    """Variables of this process that a node needs. Secrets are not among them: a node has its own."""
+    found = {key: os.environ[key] for key in PASSED_ON if key in os.environ}
+    if study.sweep.offline or os.environ.get("HF_HUB_OFFLINE"):
+        found["HF_HUB_OFFLINE"] = "1"
+    return found
+
+
+_WORKER: Worker | None = None  # of this worker process: a model is loaded once for consecutive groups
+
+
+def run_on_node(
+    work: Work, group: Group, environment: dict[str, str], files: Files | None
+) -> tuple[GroupReport, Files | None]:
+    """One group on a node of the cluster; with `files` in a folder of its own, whose changes are returned.
+
+    Ray shows the task only its own GPU and has set the number of threads.
+    """
+    global _WORKER
+    for key, value in {"TOKENIZERS_PARALLELISM": "false", **environment}.items():
+        os.environ.setdefault(key, value)
+    if files is None:
+        if _WORKER is None or _WORKER.work.token != work.token:
+            _WORKER = Worker(work)
+        return _WORKER.run(group), None
+    with tempfile.TemporaryDirectory(prefix="helpers-") as folder:
+        store(Path(folder), group, files)
+        notes = {name(group): read_note(group_folder(Path(folder), *group))}
+        report = Worker(replace(work, folder=Path(folder), notes=notes)).run(group)
+        return report, changes(files, group_files(Path(folder), group))
+
+
+def group_files(folder: Path, group: Group) -> Files:
+    """Every file of a group below a run folder, without its lock and unfinished files."""
+    place = group_folder(folder, *group)
+    found = sorted(p for p in place.glob("*") if p.is_file() and not p.name.startswith("."))
+    return Files({p.name: p.read_bytes() for p in found})
+
+
+def changes(before: Files, after: Files) -> Files:
+    """What differs between two states of a group's files."""
+    new = {key: value for key, value in after.content.items() if before.content.get(key) != value}
+    return Files(new, tuple(sorted(before.content.keys() - after.content.keys())))
+
+
+def store(folder: Path, group: Group, files: Files) -> None:
+    """Write a group's files, each whole or not at all; a cell's record comes after the scores of its units."""
+    place = group_folder(folder, *group)
+    place.mkdir(parents=True, exist_ok=True)
+    for key in sorted(files.content, key=lambda key: (key.endswith(".json"), key)):
+        with replacing(place / key) as temporary:
+            temporary.write_bytes(files.content[key])
+    for key in files.gone:
+        (place / key).unlink(missing_ok=True)
