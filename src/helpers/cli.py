@@ -225,9 +225,8 @@ def scaling(options: argparse.Namespace) -> int:
     from helpers.scaling import scaling_text
     from helpers.study import load_study
 
-    given = {
-        key: getattr(options, key) for key in ("gpus", "start", "load", "fresh", "tflops", "cell_seconds")
-    }
+    names = ("gpus", "start", "load", "fresh", "tflops", "cell_seconds")
+    given = {key: getattr(options, key) for key in names if getattr(options, key) is not None}
     print(scaling_text(load_study(options.study), **given))
     return 0
 
