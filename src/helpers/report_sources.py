@@ -46,6 +46,7 @@ def prepare(root: Path, runs: list[StudyRun], renderer: str) -> Path:
         sections.append({"section": run.title, "contents": contents})
     _write_page(report / "methods.qmd", "Methods: every definition", methods_html() + foot)
     sections.append("report/methods.qmd")
+    sections.append({"section": "Many GPUs", "contents": ["site/slurm.qmd", "site/kubernetes.qmd"]})
     sidebar = {"website": {"sidebar": {"style": "docked", "search": True, "contents": sections}}}
     (report / "_sidebar.yml").write_text(
         yaml.safe_dump(sidebar, sort_keys=False, allow_unicode=True), encoding="utf-8"
