@@ -1,17 +1,38 @@
-"""Worker processes give the table of one process, and never more threads than cores."""
+"""Several processes give the table of one, share the work, and never take more threads than cores."""
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
+from contextlib import ExitStack
 from pathlib import Path
 
 import pandas as pd
 import pytest
+from filelock import FileLock
 from tiny import STATIC, prompt_rows, tiny_study
 
 from helpers.executors import work_list, worker_count
 from helpers.results import scores_table
 from helpers.study import load_study
+from helpers.sweep import group_folder, run_sweep
+
+ONE_OF_TWO = """
+import json, sys
+from pathlib import Path
+import pandas as pd
+import mteb
+from helpers import executors
+from helpers.study import load_study
 from helpers.sweep import run_sweep
+
+executors.POLL_SECONDS = 0.05
+print("ready", flush=True)
+study, folder, prompts = sys.argv[1:]
+reports = run_sweep(load_study(study), Path(folder), pd.read_parquet(prompts), progress=None)
+print(json.dumps([(r.done, r.reused, r.failed) for r in reports]))
+"""
 
 
 @pytest.mark.parametrize(
@@ -39,3 +60,53 @@ def test_two_processes_give_the_table_of_one(tmp_path: Path) -> None:
         run_sweep(study, tmp_path / f"run{workers}", prompts, progress=None)
         tables.append(scores_table(study, tmp_path / f"run{workers}", prompts).drop(columns="seconds"))
     pd.testing.assert_frame_equal(*tables)
+
+
+def test_one_process_goes_model_by_model() -> None:
+    order = [(model.label, task.name) for model, task in work_list(load_study("paper-sensitivity"), True)]
+    assert len({label for label, _ in order[:11]}) == 1
+    assert order[0] == ("Qwen3-Embedding-0.6B", "MedrxivClusteringP2P.v2")
+
+
+def test_two_commands_on_one_run_folder_share_its_groups(tmp_path: Path) -> None:
+    tasks = ["DemoSTS", "DemoRetrieval", "DemoTopicClassification"]
+    texts = [f"prompt {n}:" for n in range(6)]
+    prompts = pd.concat([prompt_rows(t, *texts) for t in tasks], ignore_index=True)
+    prompts.to_parquet(tmp_path / "prompts.parquet")
+    models = [STATIC, STATIC | {"label": "again"}]
+    study = tiny_study(tmp_path, models, list(tasks), baselines=["none"])
+    command = [sys.executable, "-c", ONE_OF_TWO]
+    arguments = [str(tmp_path / name) for name in ("tiny.yml", "run", "prompts.parquet")]
+    with ExitStack() as held:
+        for group in work_list(study):
+            place = group_folder(tmp_path / "run", *group)
+            place.mkdir(parents=True)
+            held.enter_context(FileLock(place / ".lock"))
+        both = [subprocess.Popen([*command, *arguments], stdout=subprocess.PIPE, text=True) for _ in range(2)]
+        for process in both:
+            assert process.stdout is not None and process.stdout.readline() == "ready\n"
+    found = [json.loads(process.communicate()[0]) for process in both]
+    computed = [sum(done for done, _, _ in reports) for reports in found]
+    assert min(computed) > 0 and sum(computed) == 6 * 7  # both worked, and no cell was computed twice
+    for reports in found:
+        assert [done + reused for done, reused, _ in reports] == [7] * 6  # each knows of every group
+    alone = tiny_study(tmp_path / "alone", models, list(tasks), baselines=["none"])
+    run_sweep(alone, tmp_path / "alone" / "run", prompts, progress=None)
+    tables = [
+        scores_table(s, f / "run", prompts).drop(columns="seconds")
+        for s, f in ((study, tmp_path), (alone, tmp_path / "alone"))
+    ]
+    pd.testing.assert_frame_equal(*tables)
+
+
+def test_without_waiting_a_group_that_another_process_holds_is_left_to_it(tmp_path: Path) -> None:
+    study = tiny_study(tmp_path, [STATIC], ["DemoSTS", "DemoRetrieval"], baselines=["none"])
+    prompts = pd.concat([prompt_rows("DemoSTS"), prompt_rows("DemoRetrieval")])
+    place = group_folder(tmp_path / "run", study.models[0], study.tasks[0])
+    place.mkdir(parents=True)
+    lines: list[str] = []
+    with FileLock(place / ".lock"):
+        reports = run_sweep(study, tmp_path / "run", prompts, lines.append, wait=False)
+    assert [(r.task, r.done) for r in reports] == [("DemoRetrieval", 1)]
+    assert lines[-1] == "1 of 2 groups are being computed by other processes"
+    assert sum(r.done for r in run_sweep(study, tmp_path / "run", prompts, None)) == 1

@@ -83,3 +83,14 @@ def test_the_papers_grid_is_shown_as_an_estimate(
     text = capsys.readouterr().out
     assert "66 groups of 6 models; costs ESTIMATED, not measured" in text
     assert [line.split()[0] for line in text.splitlines()[3:6]] == ["1", "8", "64"]
+
+
+def test_a_sweep_from_the_command_line_is_measured(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HELPERS_RUNS", str(tmp_path / "runs"))
+    tiny_study(tmp_path, [STATIC], ["DemoSTS"], baselines=["none"])
+    assert main(["sweep", str(tmp_path / "tiny.yml"), "--no-wait"]) == 0
+    assert capsys.readouterr().out.endswith("1 group(s): 16 cells computed, 0 reused, 0 failed\n")
+    assert main(["scaling", str(tmp_path / "tiny.yml")]) == 0
+    assert "1 groups of 1 models; costs measured in this run" in capsys.readouterr().out

@@ -216,7 +216,7 @@ def sweep(options: argparse.Namespace) -> int:
         run.study, run.folder, prompts, lambda line: print(line, flush=True), wait=not options.no_wait
     )
     computed, reused, failed = (sum(getattr(r, key) for r in reports) for key in ("done", "reused", "failed"))
-    print(f"{len(reports)} groups: {computed} cells computed, {reused} reused, {failed} failed", flush=True)
+    print(f"{len(reports)} group(s): {computed} cells computed, {reused} reused, {failed} failed", flush=True)
     return int(failed > 0)
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from helpers.executors import Group, Outcomes, Say, Work, Worker, name
 from helpers.group_note import read_note
+from helpers.precision_probe import record_path
 from helpers.run import replacing
 from helpers.study import RaySpec, Study, StudyError
 from helpers.sweep import GroupReport, group_folder
@@ -22,7 +23,7 @@ PASSED_ON = ("EMBEDDING_TASK_DATA", "HELPERS_CACHE_GB", "HELPERS_ROOT")
 
 @dataclass(frozen=True)
 class Files:
-    """The files of a group's folder as (name, bytes), and names that the group no longer has."""
+    """Files of a run folder as relative path -> bytes, and paths that are no longer there."""
 
     content: dict[str, bytes]
     gone: tuple[str, ...] = ()
@@ -58,7 +59,7 @@ def on_ray(work: Work, groups: Sequence[Group], say: Say) -> Outcomes:
                 reason = f"its Ray task failed ({type(error).__name__}: {str(error).splitlines()[0][:200]})"
                 report, changed = GroupReport(*name(group), failed=1, reasons=[reason]), None
             if changed is not None:
-                store(work.folder, group, changed)
+                store(work.folder, changed)
             yield group, report
 
 
@@ -145,17 +146,20 @@ def run_on_node(
             _WORKER = Worker(work)
         return _WORKER.run(group), None
     with tempfile.TemporaryDirectory(prefix="helpers-") as folder:
-        store(Path(folder), group, files)
+        store(Path(folder), files)
         notes = {name(group): read_note(group_folder(Path(folder), *group))}
         report = Worker(replace(work, folder=Path(folder), notes=notes)).run(group)
         return report, changes(files, group_files(Path(folder), group))
 
 
 def group_files(folder: Path, group: Group) -> Files:
-    """Every file of a group below a run folder, without its lock and unfinished files."""
+    """What a group left in a run folder: its cells, note and errors, and the precision record of its model."""
     place = group_folder(folder, *group)
-    found = sorted(p for p in place.glob("*") if p.is_file() and not p.name.startswith("."))
-    return Files({p.name: p.read_bytes() for p in found})
+    found = [
+        p for p in place.glob("*") if not p.name.startswith(".")
+    ]  # neither the lock nor unfinished files
+    found = [p for p in [*found, record_path(folder, group[0])] if p.is_file()]
+    return Files({p.relative_to(folder).as_posix(): p.read_bytes() for p in sorted(found)})
 
 
 def changes(before: Files, after: Files) -> Files:
@@ -164,12 +168,10 @@ def changes(before: Files, after: Files) -> Files:
     return Files(new, tuple(sorted(before.content.keys() - after.content.keys())))
 
 
-def store(folder: Path, group: Group, files: Files) -> None:
-    """Write a group's files, each whole or not at all; a cell's record comes after the scores of its units."""
-    place = group_folder(folder, *group)
-    place.mkdir(parents=True, exist_ok=True)
+def store(folder: Path, files: Files) -> None:
+    """Write files into a run folder, each whole or not at all; a cell's record comes after the scores of its units."""
     for key in sorted(files.content, key=lambda key: (key.endswith(".json"), key)):
-        with replacing(place / key) as temporary:
+        with replacing(folder / key) as temporary:
             temporary.write_bytes(files.content[key])
     for key in files.gone:
-        (place / key).unlink(missing_ok=True)
+        (folder / key).unlink(missing_ok=True)
