@@ -121,9 +121,11 @@ class DemoTopicClassification(AbsTaskClassification):
 
 class DemoTopicClustering(AbsTaskClustering):
     max_fraction_of_documents_to_embed = None
-    max_document_to_embed = None
+    max_document_to_embed = (
+        132  # half of the texts, drawn by mteb with its seed: every prompt embeds them anew
+    )
     max_documents_per_cluster = (
-        264  # of each of mteb's ten bootstraps; its 16,384 would repeat these texts 62 times
+        132  # of each of mteb's ten bootstraps; its 16,384 would repeat these texts 124 times
     )
     metadata = _metadata(
         "DemoTopicClustering",

@@ -181,6 +181,9 @@ class FinetuningSpec(BaseModel):
         default=[], description="tasks scored with the baselines, before and after"
     )
     sensitivity: list[str] = Field(default=[], description="tasks swept with all prompts, before and after")
+    swept_presets: list[str] | None = Field(
+        None, description="presets whose models go into these two sweeps; null: all"
+    )
 
     @field_validator("presets", "seeds", mode="before")
     @classmethod
@@ -210,7 +213,7 @@ class FinetuningSpec(BaseModel):
             for key in values:
                 if key not in TrainingSettings.model_fields:
                     raise ValueError(_unknown("setting", key, TrainingSettings.model_fields))
-        for name in self.presets:
+        for name in (*self.presets, *(self.swept_presets or [])):
             for part in name.split("+"):
                 if part not in {**PRESETS, **self.variants}:
                     raise ValueError(_unknown("preset", part, {**PRESETS, **self.variants}))

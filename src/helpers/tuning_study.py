@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import rankdata
 
+from helpers.executors import devices
 from helpers.finetuning import BASELINE, Tuned, quiet_bars
 from helpers.finetuning_spec import FinetuningSpec
 from helpers.geometry_spec import GeometrySpec
@@ -199,15 +200,19 @@ def swept(
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Send base and tuned models through the sweep: (scores, query_scores) as of step 02.
 
-    Tasks of `finetuning.side_effects` get the study's baselines alone, those of `finetuning.sensitivity` all prompts.
-    Cells that step 02 has computed are reused.
+    Tasks of `finetuning.side_effects` get the study's baselines alone, those of `finetuning.sensitivity` all prompts;
+    of the tuned models those of `finetuning.swept_presets` go. Cells that step 02 has computed are reused.
     """
     spec = finetuning_of(study)
     names = list(dict.fromkeys([*spec.side_effects, *spec.sensitivity]))
     if not names or study.prompts is None:
         return conform(pd.DataFrame(), SCORES), pd.DataFrame()
     tasks = [next((t for t in study.tasks if t.name == n), TaskSpec(name=n)) for n in names]
-    some = study.model_copy(update={"models": [m for _, _, m in every_model(study, tuned)], "tasks": tasks})
+    going = [BASELINE, *(spec.presets if spec.swept_presets is None else spec.swept_presets)]
+    models = [model for preset, _, model in every_model(study, tuned) if preset in going]
+    # Without GPUs further processes would only start for these few groups, not speed them up.
+    sweep = study.sweep if devices() else study.sweep.model_copy(update={"workers": 1})
+    some = study.model_copy(update={"models": models, "tasks": tasks, "sweep": sweep})
     wanted = prompts[prompts["task"].isin(spec.sensitivity)]
     run_sweep(some, folder, wanted, progress)
     return scores_table(some, folder, wanted), query_scores_table(some, folder, wanted)
