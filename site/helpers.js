@@ -206,7 +206,35 @@ window.helpersKit = (function () {
     }, Promise.resolve());
   }
 
+  /* Pages opened as files: the browser refuses to fetch the search index there, so it comes as a script. */
+  function searchFromFile() {
+    if (location.protocol !== "file:" || !window.fetch) return;
+    var fetch = window.fetch;
+    window.fetch = function (url) {
+      if (!/(^|\/)search\.json$/.test(String(url && url.url || url))) return fetch.apply(window, arguments);
+      return new Promise(function (done, failed) {
+        var answer = function () { done(new Response(JSON.stringify(window.helpersSearch))); };
+        if (window.helpersSearch) { answer(); return; }
+        var tag = document.createElement("script");
+        tag.src = new URL("../report/assets/search.js", here || document.baseURI).href;
+        tag.onload = answer; tag.onerror = failed;
+        document.head.appendChild(tag);
+      });
+    };
+  }
+  searchFromFile();
+
+  /* What a keyboard or a screen reader needs and the renderers leave out: wide code scrolls, landmarks have names. */
+  function reachable() {
+    document.querySelectorAll("main pre").forEach(function (pre) {
+      if (pre.scrollWidth > pre.clientWidth || pre.scrollHeight > pre.clientHeight) pre.tabIndex = 0;
+    });
+    var pages = document.getElementById("quarto-sidebar");
+    if (pages && !pages.getAttribute("aria-label")) pages.setAttribute("aria-label", "Pages of the report");
+  }
+
   function watch() {
+    reachable();
     var again = function () {
       var dark = String(isDark());
       document.querySelectorAll('figure.hp-chart[data-state="drawn"]').forEach(function (f) { if (f.dataset.dark !== dark) draw(f); });

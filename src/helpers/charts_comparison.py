@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import altair as alt
@@ -35,7 +36,7 @@ def intervals(models: pd.DataFrame) -> Any:
     mark = base.mark_point(
         shape="diamond", size=110, filled=True, color=PALETTE[1], stroke=INK, strokeWidth=1
     ).encode(x="default:Q")
-    return _panels(alt.layer(reach, mean, mark), data, "study").add_params(click)
+    return _panels(alt.layer(reach, mean, mark), data, "study", click)
 
 
 def pools(geometry: pd.DataFrame) -> Any:
@@ -61,15 +62,17 @@ def pools(geometry: pd.DataFrame) -> Any:
         color=alt.Color("pool:N", scale=alt.Scale(domain=names, range=PALETTE[: len(names)]), **legend),
         shape=alt.Shape("pool:N", scale=alt.Scale(domain=names), **legend),
     )  # fmt: skip
-    return _panels(alt.layer(lines, points), long, "panel").add_params(click)
+    return _panels(alt.layer(lines, points), long, "panel", click)
 
 
-def _panels(layer: Any, data: pd.DataFrame, field: str) -> Any:
-    """One panel per value of a field, each with axes of its own, below one another."""
+def _panels(layer: Any, data: pd.DataFrame, field: str, click: alt.Parameter) -> Any:
+    """One panel per value of a field, each with axes of its own, below one another; a click counts in all of them."""
     panels = [
         layer.transform_filter(alt.datum[field] == value).properties(
             width=470, height={"step": 26}, title=alt.TitleParams(value, fontSize=12)
         )
         for value in dict.fromkeys(data[field])
     ]
-    return alt.vconcat(*panels)
+    with warnings.catch_warnings():  # that the selection is one and the same in all panels is what is wanted
+        warnings.filterwarnings("ignore", message="Automatically deduplicated selection parameter")
+        return alt.vconcat(*panels).add_params(click)

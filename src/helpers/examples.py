@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import altair as alt
@@ -14,6 +15,7 @@ from helpers.charts_geometry import CORNERS
 SCORES = [0.52, 0.53, 0.545, 0.55, 0.555, 0.56, 0.562, 0.57, 0.575, 0.58, 0.59, 0.60]  # of twelve prompts
 
 
+@cache
 def examples_html() -> str:
     """The three figures with their reading aids, as HTML for the landing page."""
     figures = [

@@ -11,6 +11,7 @@ import tempfile
 from pathlib import Path
 
 from helpers.report_sources import prepare
+from helpers.search_index import complete_index
 from helpers.site_pages import check_site, tidy_site
 from helpers.study_runs import study_runs
 
@@ -49,6 +50,7 @@ def render_site(root: Path | str | None = None, strict: bool = False) -> Path:
         _render(program, build, name)
         site = build / "_site"
         tidy_site(site)
+        complete_index(site, escape=name.startswith("Quarto"))
         for study in studies:  # after the render: as inputs they would become pages
             shutil.copytree(
                 report / study.name / "executed",

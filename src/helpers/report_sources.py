@@ -133,7 +133,7 @@ def _plain_cell(cell: Any) -> None:
     """Keep of a code cell's outputs what both renderers show the same way."""
     cell.metadata = {"tags": cell.metadata["tags"]} if cell.metadata.get("tags") else {}
     tags = set(cell.metadata.get("tags", []))
-    outputs = []
+    outputs: list[Any] = []
     for output in cell.outputs if "remove-output" not in tags else []:
         if output.output_type == "stream":
             if output.name == "stdout":  # warnings and progress are in the step's log file
@@ -141,7 +141,10 @@ def _plain_cell(cell: Any) -> None:
                     "\n".join(line.rsplit("\r", 1)[-1] for line in output.text.rstrip("\r\n").split("\n"))
                     + "\n"
                 )
-                outputs.append(output)
+                if outputs and outputs[-1].output_type == "stream":
+                    outputs[-1].text += output.text  # printed line by line, shown as one block
+                else:
+                    outputs.append(output)
         elif output.output_type == "error":
             output.traceback = [scrub(_ANSI.sub("", line)) for line in output.traceback]
             output.evalue = scrub(output.evalue)

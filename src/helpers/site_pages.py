@@ -10,6 +10,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+HEAVY = 3_000_000  # bytes of one page without the scripts that all pages share
 REMOTE = re.compile(r"^(?:[a-z][a-z0-9+.-]*:)?//", re.IGNORECASE)
 _REMOTE_SCRIPT = re.compile(
     r'<script\b[^>]*\bsrc="(?:https?:)?//[^"]*"[^>]*>.*?</script>\n?', re.DOTALL | re.IGNORECASE
@@ -63,7 +64,7 @@ def _mathml(content: str, display: str) -> str | None:
 
 
 def check_site(site: Path | str) -> list[str]:
-    """Problems of a rendered site, one line each: dead links and anchors, remote sources, paths of this machine."""
+    """Problems of a rendered site, one line each: dead links and anchors, remote sources, weight, machine paths."""
     site = Path(site)
     pages = {p.resolve(): _Page(p.read_text(encoding="utf-8")) for p in sorted(site.rglob("*.html"))}
     if not pages:
@@ -77,6 +78,10 @@ def check_site(site: Path | str) -> list[str]:
             problem = _dead(link, path, site.resolve(), pages)
             if problem:
                 problems.append(f"{where}: {problem}")
+        if (weight := path.stat().st_size) > HEAVY:
+            problems.append(
+                f"{where}: weighs {weight / 1e6:.1f} MB, at most {HEAVY / 1e6:.0f} MB keep it quick"
+            )
     for file in sorted(site.rglob("*")):
         if file.suffix in (".html", ".json", ".ipynb", ".xml"):
             text = file.read_text(encoding="utf-8", errors="replace")

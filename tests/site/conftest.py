@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +44,7 @@ def scores(rows: int = 60) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "model": rng.choice(["all-MiniLM-L6-v2", "wordllama", "<b>model</b>"], rows),
-            "task": rng.choice(["DemoRetrieval", "DemoSTS"], rows),
+            "task": rng.choice(["DemoRetrieval", "<i>task</i> $x$ \u202e"], rows),
             "score": rng.normal(0.6, 0.05, rows),
             "prompt": [HOSTILE[k % len(HOSTILE)] for k in range(rows)],
         }
@@ -58,6 +65,16 @@ def figures(df: pd.DataFrame) -> list[alt.Chart]:
         .encode(x="count()", y=alt.Y("model", title=None), column="task", color="model")
     )
     return [points + mean, bars.properties(width=220)]
+
+
+def headline() -> pd.DataFrame:
+    """A headline table whose models have hostile names."""
+    rows = [
+        {"model": name, "tasks": 2, "default": 0.7 + n / 100, "prompt_mean": 0.65, "low": 0.6, "high": 0.68,
+         "percentile": 1.0, "rank": n + 1.0, "rank_low": 1, "rank_high": 3, "verdict": "inflated (cells: 2 inflated)"}
+        for n, name in enumerate([HOSTILE[0], HOSTILE[3], HOSTILE[4]])
+    ]  # fmt: skip
+    return pd.DataFrame(rows)
 
 
 def executed_notebook(step: str, name: str) -> Any:
@@ -145,6 +162,8 @@ def make_project(root: Path, studies: dict[str, dict[str, Any]] | None = None) -
                 for t in HOSTILE
             ]
             (folder / "findings" / f"{step}.json").write_text(json.dumps(found), encoding="utf-8")
+        (folder / "tables").mkdir()
+        headline().to_parquet(folder / "tables" / "headline.parquet")
         (folder / "status.json").write_text(json.dumps({"study": study, "steps": steps}), encoding="utf-8")
     return root
 
@@ -154,13 +173,74 @@ def hostile() -> list[str]:
     return HOSTILE
 
 
+@pytest.fixture(scope="session")
+def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The project, made once."""
+    return make_project(tmp_path_factory.mktemp("sources"))
+
+
 @pytest.fixture
-def project(tmp_path: Path) -> Path:
-    """A project that is not rendered yet."""
-    return make_project(tmp_path)
+def project(sources: Path, tmp_path: Path) -> Path:
+    """A project of one's own that is not rendered yet."""
+    return shutil.copytree(sources, tmp_path, dirs_exist_ok=True)
 
 
 @pytest.fixture(scope="session")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def site(sources: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A rendered site; Quarto where it is installed, else smalldocs. Tests only read it."""
-    return render_site(make_project(tmp_path_factory.mktemp("project")), strict=True).parent
+    root = shutil.copytree(sources, tmp_path_factory.mktemp("project"), dirs_exist_ok=True)
+    return render_site(root, strict=True).parent
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """The system's Chromium; a test that needs it is skipped where it or playwright is missing."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    path = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if path is None:
+        pytest.skip("no chromium on PATH: pages are not opened in a browser")
+    with playwright.sync_playwright() as p:
+        options = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
+        chromium = p.chromium.launch(executable_path=path, args=options)
+        yield chromium
+        chromium.close()
+
+
+def free_port() -> int:
+    """A port that nothing listens on."""
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return int(s.getsockname()[1])
+
+
+@pytest.fixture
+def jupyterlab(browser: Any, tmp_path: Path) -> Iterator[tuple[str, Path]]:
+    """A JupyterLab of its own: its address, without token, and its root folder. It attaches cells out of view too."""
+    root, runs = tmp_path / "lab", tmp_path / "runs"
+    settings = tmp_path / "settings" / "@jupyterlab" / "notebook-extension" / "tracker.jupyterlab-settings"
+    for folder in (root, runs, settings.parent):
+        folder.mkdir(parents=True)
+    settings.write_text('{"windowingMode": "none"}', encoding="utf-8")
+    own = {"JUPYTER_CONFIG_DIR": "c", "JUPYTER_RUNTIME_DIR": "r", "IPYTHONDIR": "i",
+           "JUPYTERLAB_SETTINGS_DIR": "settings", "HELPERS_RUNS": "runs"}  # fmt: skip
+    address = f"http://127.0.0.1:{free_port()}"
+    options = [f"--port={address.rsplit(':')[-1]}", f"--ServerApp.root_dir={root}", "--no-browser", "--allow-root",
+               "--IdentityProvider.token="]  # fmt: skip
+    with open(tmp_path / "log", "w") as log:
+        server = subprocess.Popen(
+            [sys.executable, "-m", "jupyterlab", *options],
+            env={**os.environ, **{k: str(tmp_path / v) for k, v in own.items()}},
+            stdout=log,
+            stderr=subprocess.STDOUT,
+        )
+    try:
+        for _ in range(120):
+            try:
+                urllib.request.urlopen(f"{address}/api", timeout=1).close()
+                break
+            except OSError:
+                time.sleep(0.5)
+        yield address, root
+    finally:
+        server.terminate()
+        server.wait(30)

@@ -10,8 +10,9 @@ import altair as alt
 import numpy as np
 import pandas as pd
 import pytest
+from board_cells import random_cells
 
-from helpers import charts
+from helpers import charts, charts_sensitivity, charts_sweep
 from helpers.html_table import escaped, show_controls
 from helpers.kit import KIT, site_file, vega_bundle
 
@@ -58,6 +59,16 @@ def test_chart_of_no_rows_and_of_container_width_is_shown():
 def test_heavy_picture_becomes_png():
     many = alt.Chart(pd.DataFrame({"x": range(4000)})).mark_point().encode(x="x:Q", y="x:Q")
     assert charts.picture(many.to_dict()).startswith("data:image/png;base64,")
+
+
+def test_six_models_on_eleven_tasks_with_54_prompts_stay_light():
+    cells = random_cells(6, 11, 54)
+    words = cells["prompt"].where(cells["kind"] == "prompt", "")
+    cells["prompt"] = words + " Given a question, retrieve the passages that answer it." * 2
+    every = cells.assign(status="ok", main_score=cells["score"])
+    shown = [charts_sensitivity.strips(cells), charts_sweep.score_strip(every)]
+    weights = [len(html_of(charts.show(c, name="fig-x", alt="", title=""))) for c in shown]
+    assert max(weights) < 1_500_000, weights  # a page holds one of them; its limit is 3 MB
 
 
 def test_name_that_is_no_anchor_is_refused():

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from helpers.report import ReportError, check_site, render_site
+from helpers.search_index import entries
 from helpers.site_pages import tidy_page
 from helpers.study_runs import study_runs
 
@@ -67,6 +68,32 @@ def test_search_finds_a_word_that_only_one_notebook_holds(site):
         e["href"].split("#")[0] for e in json.loads(read(site, "search.json")) if "zanzibar04" in e["text"]
     }
     assert hits == {"report/demo/04_leaderboard.html", "report/mine/04_leaderboard.html"}
+
+
+def test_search_finds_prompts_and_model_names_of_tables_as_plain_text(site, hostile):
+    index = json.loads(read(site, "search.json"))
+    scores = next(e for e in index if e["href"] == "report/demo/03_inflation.html#tbl-scores")
+    for text in (
+        hostile[0],
+        r"$\frac{1}{2}$",
+        "<b>model</b>",
+        "<i>task</i> $x$ ⟨U+202E⟩",
+        "(empty)",
+        "{{< include",
+    ):
+        assert text in scores["text"], text
+    assert scores["section"] == "Scores" and any(
+        "Kendall" in e["text"] for e in index if "methods" in e["href"]
+    )
+    assert read(site, "report/assets/search.js") == f"window.helpersSearch={read(site, 'search.json')};\n"
+
+
+def test_added_search_texts_are_escaped_for_a_renderer_that_shows_them_as_html():
+    page = '<title>t</title><div class="hp-table" id="x"><caption>c</caption><td>&lt;b&gt;</td><br><td>y</div><p>no'
+    assert [e["text"] for e in entries(page, "p.html", escape=True)] == ["&lt;b&gt; y"]
+    assert entries(page, "p.html") == [
+        {"objectID": "p.html#x", "href": "p.html#x", "title": "t", "section": "c", "text": "<b> y"}
+    ]
 
 
 def test_every_page_names_its_renderer(site):
@@ -159,8 +186,9 @@ def test_check_site_names_each_kind_of_problem(tmp_path):
         '<p id="x"></p><p id="x"></p><a href="gone.html"></a><a href="#none"></a><img src="http://h/x.png">'
         f'<a href="/root.html"></a><a href="#x">ok</a><p>{tmp_path}/cache</p>'
     )
+    (tmp_path / "heavy.html").write_text("<p>" + "x" * 3_100_000)
     problems = "\n".join(check_site(tmp_path))
-    for part in ("loads http://h/x.png", "id 'x' is used 2", "dead link gone.html", "dead anchor #none",
+    for part in ("heavy.html: weighs 3.1 MB", "loads http://h/x.png", "id 'x' is used 2", "dead link gone.html", "dead anchor #none",
                  "from the root of the host: /root.html", "of this machine", "a.css: loads"):  # fmt: skip
         assert part in problems
-    assert len(problems.splitlines()) == 7
+    assert len(problems.splitlines()) == 8

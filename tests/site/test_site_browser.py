@@ -1,42 +1,17 @@
-"""The report and JupyterLab in a real browser without network: charts are drawn and texts stay texts."""
+"""The report in a real browser without network: charts are drawn and texts stay texts."""
 
 from __future__ import annotations
 
-import os
-import shutil
-import socket
-import subprocess
-import sys
-import time
-import urllib.request
+import re
 from pathlib import Path
 
-import altair as alt
-import nbformat
-import pandas as pd
 import pytest
 
-from helpers import charts
-
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-pytestmark = pytest.mark.skipif(
-    CHROMIUM is None, reason="no chromium on PATH: pages are not opened in a browser"
-)
 PAGES = [
     "index.html",
+    "report/compare.html",
     *(f"report/{s}/{p}.html" for s in ("demo", "mine") for p in ("index", "03_inflation", "04_leaderboard")),
 ]
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with playwright.sync_playwright() as p:
-        chromium = p.chromium.launch(
-            executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
-        )
-        yield chromium
-        chromium.close()
 
 
 @pytest.fixture
@@ -68,10 +43,54 @@ def test_every_chart_is_drawn_and_nothing_complains(site, tab, path):
         " getComputedStyle(f.querySelector('.hp-picture')).display,"
         " f.querySelector('svg').getAttribute('aria-label')])",
     )
-    assert len(figures) == (0 if "index" in path else 2)
-    assert all(drawn and picture == "none" and "<alt>" in label for drawn, picture, label in figures)
+    assert len(figures) == {"index.html": 3, "compare.html": 1}.get(
+        path.removeprefix("report/"), 0 if "index" in path else 2
+    )
+    assert all(drawn and picture == "none" and len(label) > 10 for drawn, picture, label in figures)
     assert tab.errors == [] and "hacked" not in tab.title()
     assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth"), "the page scrolls sideways"
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("path", ["index.html", "report/compare.html", "report/demo/03_inflation.html",
+                                  "report/mine/index.html", "report/methods.html"])  # fmt: skip
+def test_no_serious_accessibility_violation(site, tab, path, theme):
+    import axe_playwright_python
+
+    tab.goto((site / path).as_uri())
+    if theme == "dark":
+        tab.evaluate(
+            "for (const e of [document.documentElement, document.body]) e.classList.add('quarto-dark')"
+        )
+    settle(tab)
+    tab.evaluate((Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text(encoding="utf-8"))
+    found = tab.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
+    bad = [
+        f"{v['id']}: {v['nodes'][0]['html'][:200]}" for v in found if v["impact"] in ("serious", "critical")
+    ]
+    assert bad == []
+
+
+def test_search_on_a_page_opened_as_a_file_shows_markup_as_text(site, tab):
+    tab.goto((site / "index.html").as_uri())
+    if not tab.locator(".smalldocs-search input").count():
+        pytest.skip("another renderer's search box")
+    tab.locator(".smalldocs-search input").first.fill("document.title='hacked'")
+    hits = tab.locator(".smalldocs-search-results").first
+    hits.get_by_text("03_inflation").or_(hits.locator("a.search-result")).first.wait_for()
+    assert "<script>document.title='hacked'</script>" in hits.inner_text() and tab.title() != "hacked"
+    assert hits.locator("script, img, b, i").count() == 0 and tab.errors == []
+
+
+def test_tables_are_sorted_and_pages_searched_with_the_keyboard(site, tab):
+    tab.goto((site / "report/demo/03_inflation.html").as_uri())
+    tab.locator("#tbl-scores th button", has_text="score").focus()
+    tab.keyboard.press("Enter")
+    values = [float(v) for v in tab.locator("#tbl-scores tbody td:nth-child(3)").all_inner_texts()]
+    assert values == sorted(values)
+    assert tab.evaluate(
+        "[...document.querySelectorAll('main button, main input')].every(e => e.tabIndex === 0)"
+    )
 
 
 def test_picture_is_shown_without_javascript(site, browser):
@@ -140,6 +159,26 @@ def test_data_and_tables_are_downloaded_exactly(site, tab, tmp_path):
     assert "right\u202eto left" in text and "**bold** [link](http://example.org) `code`\n\n# heading" in text
 
 
+def test_figure_and_table_are_downloaded_for_a_paper(site, tab, tmp_path):
+    tab.goto((site / "report/demo/03_inflation.html").as_uri())
+    settle(tab)
+    got = {}
+    for selector, words in (
+        ("#fig-inflation-0", "SVG"),
+        ("#fig-inflation-0", "PNG"),
+        ("#tbl-scores", "LaTeX"),
+    ):
+        with tab.expect_download() as waiting:
+            tab.locator(f"{selector} .hp-links button", has_text=words).click()
+        waiting.value.save_as(tmp_path / words)
+        got[words] = (tmp_path / words).read_bytes()
+    assert got["SVG"].startswith(b"<svg") and got["PNG"].startswith(b"\x89PNG")
+    latex = got["LaTeX"].decode()
+    assert "\\begin{tabular}{llrl}\n\\toprule" in latex and r"\$\textbackslash{}frac\{1\}" in latex
+    body = latex.split(r"\midrule")[1].replace(" & ", "")
+    assert not re.search(r"(?<!\\)[$&#_%]", body)
+
+
 def test_table_is_searched_and_sorted(site, tab):
     tab.goto((site / "report/demo/03_inflation.html").as_uri())
     tab.locator("#tbl-scores input[type=search]").fill("outer blanks")
@@ -148,92 +187,3 @@ def test_table_is_searched_and_sorted(site, tab):
     tab.locator("#tbl-scores th button", has_text="score").click()
     values = [float(v) for v in tab.locator("#tbl-scores tbody td:nth-child(3)").all_inner_texts()]
     assert values == sorted(values) and len(values) == 60
-
-
-def free_port() -> int:
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return int(s.getsockname()[1])
-
-
-@pytest.fixture
-def jupyterlab(tmp_path):
-    """A JupyterLab of its own: its address, without token, and its root folder."""
-    root = tmp_path / "lab"
-    root.mkdir()
-    own = {
-        k: str(tmp_path / v)
-        for k, v in {"JUPYTER_CONFIG_DIR": "c", "JUPYTER_RUNTIME_DIR": "r", "IPYTHONDIR": "i"}.items()
-    }
-    port = free_port()
-    options = [
-        f"--port={port}",
-        f"--ServerApp.root_dir={root}",
-        "--no-browser",
-        "--allow-root",
-        "--IdentityProvider.token=",
-    ]
-    with open(tmp_path / "log", "w") as log:
-        server = subprocess.Popen(
-            [sys.executable, "-m", "jupyterlab", *options],
-            env={**os.environ, **own},
-            stdout=log,
-            stderr=subprocess.STDOUT,
-        )
-    try:
-        for _ in range(120):
-            try:
-                urllib.request.urlopen(f"http://127.0.0.1:{port}/api", timeout=1).close()
-                break
-            except OSError:
-                time.sleep(0.5)
-        yield f"http://127.0.0.1:{port}", root
-    finally:
-        server.terminate()
-        server.wait(30)
-
-
-@pytest.mark.slow
-def test_charts_are_drawn_in_jupyterlab_without_network(jupyterlab, browser):
-    address, root = jupyterlab
-    code = (Path(__file__).parent / "lab_cells.py").read_text(encoding="utf-8").split("# %%\n")
-    cells = [nbformat.v4.new_code_cell(c.strip()) for c in code[1:]]
-    notebook = nbformat.v4.new_notebook(cells=cells)
-    notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    nbformat.write(notebook, root / "t.ipynb")
-    context = browser.new_context()
-    context.route(
-        "**/*",
-        lambda r: r.continue_() if r.request.url.startswith((address, "data:", "blob:")) else r.abort(),
-    )
-    page = context.new_page()
-    errors: list[str] = []
-    page.on("pageerror", lambda e: errors.append(str(e)))
-    page.goto(f"{address}/lab/tree/t.ipynb?reset")
-    page.wait_for_selector(".jp-Notebook .jp-Cell", timeout=90_000)
-    page.get_by_text("Python 3 (ipykernel) | Idle").wait_for(timeout=60_000)  # "Run" before that is lost
-    page.wait_for_timeout(1000)
-    page.locator(".jp-Notebook .jp-Cell").first.click()
-    page.get_by_text("Run", exact=True).first.click()
-    page.get_by_text("Run All Cells", exact=True).click()
-    page.wait_for_function(
-        "document.querySelectorAll('figure.hp-chart[data-state=drawn]').length === 2", timeout=120_000
-    )
-    assert page.locator(".hp-plot svg").count() == 2 and not page.locator(".hp-picture:visible").count()
-    assert page.locator(".hp-table mjx-container").count() == 0, "a formula in the data was typeset"
-    page.evaluate("document.body.dataset.jpThemeLight = 'false'")
-    page.wait_for_function(
-        "document.querySelectorAll('figure.hp-chart[data-dark=true][data-state=drawn]').length === 2"
-    )
-    assert errors == []
-
-    # The notebook of somebody else: its scripts do not run, so its pictures are shown.
-    dots = alt.Chart(pd.DataFrame({"x": [1, 2]})).mark_point().encode(x="x")
-    bundle = charts.show(dots, name="fig-x", alt="dots", title="A claim")._repr_mimebundle_()
-    shown = nbformat.v4.new_output("display_data", data=bundle)
-    other = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("1", outputs=[shown])])
-    nbformat.write(other, root / "other.ipynb")
-    page.goto(f"{address}/lab/tree/other.ipynb?reset")
-    page.wait_for_selector("figure img[alt=dots]", timeout=60_000)
-    assert page.evaluate("document.querySelector('figure img').naturalWidth > 100")
-    context.close()

@@ -1,0 +1,162 @@
+"""Notebooks in a real JupyterLab driven by Chromium, and the same tables from every rerun."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import altair as alt
+import nbformat
+import pandas as pd
+import pytest
+import yaml
+from board_cells import records
+
+from helpers import charts
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+NOTEBOOK = "04_leaderboard_manipulation.ipynb"
+STUDY = {
+    "name": "tiny",
+    "title": "Tiny",
+    "steps": ["04"],
+    "models": [{"name": "dleemiller/WordLlama", "label": "a", "weights": "package:wordllama"}],
+    "tasks": [{"name": "DemoSTS"}],
+    "prompts": {"source": "file", "file": "data/demo/prompts.yml"},
+}
+SCORES = {
+    "a": [0.50, 0.60, 0.70, 0.72],
+    "b": [0.55, 0.58, 0.65, 0.66],
+    "c": [0.2, 0.9, 0.3, 0.4],
+}  # default first
+
+
+def tiny_run(runs: Path, study: str) -> None:
+    """A run folder that holds the scores of three models on two tasks with three prompts."""
+    rows = [
+        {"model": model, "task": task, "prompt_id": f"p{n}" if n else "default", "kind": "prompt" if n else "default",
+         "prompt": f"Prompt {n}: <b>" if n else "", "main_score": score + (task == "U") / 10}
+        for model, scores in SCORES.items() for task in ("T", "U") for n, score in enumerate(scores)
+    ]  # fmt: skip
+    (runs / study / "tables").mkdir(parents=True)
+    records(rows).to_parquet(runs / study / "tables" / "scores.parquet")
+
+
+def open_notebook(page, address: str, name: str) -> None:
+    page.goto(f"{address}/lab/tree/{name}?reset")
+    page.wait_for_selector(".jp-Notebook .jp-Cell", timeout=90_000)
+    page.get_by_text("Python 3 (ipykernel) | Idle").wait_for(timeout=60_000)  # "Run" before that is lost
+    page.wait_for_timeout(1000)
+    page.locator(".jp-Notebook .jp-Cell").first.click()
+
+
+def run_all(page) -> None:
+    page.get_by_text("Run", exact=True).first.click()
+    page.get_by_text("Run All Cells", exact=True).click()
+
+
+@pytest.fixture
+def lab(jupyterlab, browser):
+    """A tab on JupyterLab that reaches nothing else: (page, address, root folder)."""
+    address, root = jupyterlab
+    context = browser.new_context()
+    context.route(
+        "**/*",
+        lambda r: r.continue_() if r.request.url.startswith((address, "data:", "blob:")) else r.abort(),
+    )
+    page = context.new_page()
+    page.errors = []
+    page.on("pageerror", lambda e: page.errors.append(str(e)))
+    yield page, address, root
+    context.close()
+
+
+def test_notebook_04_runs_from_top_to_bottom_and_its_explorer_moves_the_ranks(lab):
+    page, address, root = lab
+    tiny_run(root.parent / "runs", "demo")
+    shutil.copy(CHECKOUT / "notebooks" / NOTEBOOK, root / NOTEBOOK)
+    open_notebook(page, address, NOTEBOOK)
+    run_all(page)
+    page.locator(".jp-Notebook .jp-CodeCell").last.locator(".hp-findings").wait_for(timeout=120_000)
+    assert page.locator(".jp-RenderedText[data-mime-type='application/vnd.jupyter.stderr']").count() == 0
+    assert page.locator(".jp-OutputArea-output:has-text('Traceback')").count() == 0
+    drawn = "document.querySelectorAll('figure.hp-chart[data-state=drawn]').length >= 4"
+    page.wait_for_function(drawn, timeout=60_000)
+
+    explorer = page.locator(".widget-vbox").first
+    explorer.locator("select").first.select_option("c")
+    assert "0 of 6 cells" in explorer.inner_text()
+    explorer.get_by_text("its best prompts").click()
+    explorer.get_by_text("2 of 6 cells").wait_for()
+    assert "▲ 2" in explorer.inner_text() and explorer.locator("b").count() == 0
+    assert page.errors == []
+
+
+def test_a_rerun_of_a_step_changes_no_byte_of_its_tables(tmp_path):
+    """Two processes with other hash seeds, the step run anew in each; the kernel's order of sets differs between them."""
+    study = tmp_path / "tiny.yml"
+    study.write_text(yaml.safe_dump(STUDY), encoding="utf-8")
+    options = ["run", str(study), "--force", "-p", "draws", "500", "-p", "seconds", "5"]
+    running = []
+    for seed in ("1", "2"):
+        tiny_run(tmp_path / seed, "tiny")
+        own = {**os.environ, "HELPERS_RUNS": str(tmp_path / seed), "PYTHONHASHSEED": seed}
+        running.append(
+            subprocess.Popen(
+                [sys.executable, "-m", "helpers.cli", *options],
+                env=own,
+                cwd=CHECKOUT,
+                stdout=subprocess.PIPE,
+                text=True,
+            )
+        )
+    said = [process.communicate(timeout=300)[0] for process in running]
+    assert [process.returncode for process in running] == [0, 0], said
+    assert "1 ran, 0 reused" in said[0] and "tables, notebooks, logs" in said[0]
+    tables = [
+        {
+            p.name: hashlib.sha256(p.read_bytes()).hexdigest()
+            for p in (tmp_path / seed / "tiny" / "tables").iterdir()
+        }
+        for seed in ("1", "2")
+    ]
+    assert (
+        tables[0] == tables[1]
+        and {"headline.parquet", "plans.parquet", "rank_distribution.parquet"} < tables[0].keys()
+    )
+
+
+@pytest.mark.slow
+def test_charts_are_drawn_in_jupyterlab_without_network(lab):
+    page, address, root = lab
+    code = (Path(__file__).parent / "lab_cells.py").read_text(encoding="utf-8").split("# %%\n")
+    cells = [nbformat.v4.new_code_cell(c.strip()) for c in code[1:]]
+    notebook = nbformat.v4.new_notebook(cells=cells)
+    notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    nbformat.write(notebook, root / "t.ipynb")
+    open_notebook(page, address, "t.ipynb")
+    run_all(page)
+    page.wait_for_function(
+        "document.querySelectorAll('figure.hp-chart[data-state=drawn]').length === 2", timeout=120_000
+    )
+    assert page.locator(".hp-plot svg").count() == 2 and not page.locator(".hp-picture:visible").count()
+    assert page.locator(".hp-table mjx-container").count() == 0, "a formula in the data was typeset"
+    page.evaluate("document.body.dataset.jpThemeLight = 'false'")
+    page.wait_for_function(
+        "document.querySelectorAll('figure.hp-chart[data-dark=true][data-state=drawn]').length === 2"
+    )
+    assert page.errors == []
+
+    # The notebook of somebody else: its scripts do not run, so its pictures are shown.
+    dots = alt.Chart(pd.DataFrame({"x": [1, 2]})).mark_point().encode(x="x")
+    bundle = charts.show(dots, name="fig-x", alt="dots", title="A claim")._repr_mimebundle_()
+    shown = nbformat.v4.new_output("display_data", data=bundle)
+    other = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("1", outputs=[shown])])
+    nbformat.write(other, root / "other.ipynb")
+    page.goto(f"{address}/lab/tree/other.ipynb?reset")
+    page.wait_for_selector("figure img[alt=dots]", timeout=60_000)
+    assert page.evaluate("document.querySelector('figure img').naturalWidth > 100")
