@@ -15,7 +15,7 @@ from helpers.study import Study, StudyError, load_study, project_root, unknown
 
 TABLES_OF_STEP = {
     "01": ("prompts", "prompt_removals", "prompt_statistics", "prompt_provenance", "paraphrase_quality"),
-    "02": ("scores", "query_scores", "inputs"),
+    "02": ("scores", "query_scores", "inputs", "precision_probe"),
     "03": ("sensitivity",),
     "04": ("leaderboard", "scenarios"),
     "05": (
@@ -48,9 +48,11 @@ class Run:
 
         In a notebook run by papermill this first refuses parameters that the notebook does not declare.
         """
+        from helpers.interruption import explain_interrupts
         from helpers.parameters import check_injected
 
         check_injected()
+        explain_interrupts()
         dotted = {key.replace("__", "."): value for key, value in overrides.items()}
         return cls(load_study(study, **dotted), step, dotted)
 
@@ -134,11 +136,12 @@ class replacing:
         return self.temporary
 
     def __exit__(self, kind: Any, value: Any, trace: Any) -> None:
-        if kind is None:
-            with open(self.temporary, "rb") as written:
-                os.fsync(written.fileno())
-            os.replace(self.temporary, self.path)
-        else:
+        try:
+            if kind is None:
+                with open(self.temporary, "rb") as written:
+                    os.fsync(written.fileno())
+                os.replace(self.temporary, self.path)
+        finally:
             self.temporary.unlink(missing_ok=True)
 
 
