@@ -74,6 +74,17 @@ def test_fetched_results_are_those_of_one_process(
     assert [(r.done, r.reused) for r in reports] == [(0, 6), (0, 6)]
 
 
+def test_embedding_and_scoring_in_two_tasks_give_the_scores_of_one(
+    cluster: Any, expected: pd.DataFrame, prompts: pd.DataFrame, tmp_path: Path
+) -> None:
+    study = study_with(tmp_path, ["DemoSTS"], executor="ray", ray={"score_on_cpu": True})
+    lines: list[str] = []
+    found = table(study, tmp_path / "run", prompts, lines.append)
+    wanted = expected[expected["task"] == "DemoSTS"].reset_index(drop=True)
+    pd.testing.assert_frame_equal(found, wanted)
+    assert len(lines) == 2 and all("6 computed, 0 reused" in line for line in lines)
+
+
 def test_a_node_killed_in_the_middle_changes_no_score(
     cluster: Any, expected: pd.DataFrame, prompts: pd.DataFrame, tmp_path: Path
 ) -> None:
@@ -98,6 +109,11 @@ def test_a_node_killed_in_the_middle_changes_no_score(
     assert sum(node["Alive"] for node in ray.nodes()) == 1
     assert len(lines) == len(groups)
     pd.testing.assert_frame_equal(found, expected)
+
+
+def test_vectors_that_nodes_cannot_share_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(StudyError, match="needs results: shared"):
+        study_with(tmp_path, ["DemoSTS"], ray={"score_on_cpu": True, "results": "fetch"})
 
 
 def test_without_the_package_the_message_says_how_to_install_it(

@@ -59,13 +59,14 @@ class Worker:
             self.work.prompts,
             model,
             task,
-            model=partial(self._loaded, model),
+            model=partial(self.loaded, model),
             tasks=self.tasks,
             shared=True,
             known=self.work.notes.get(name(group)),
         )
 
-    def _loaded(self, spec: ModelSpec) -> Any:
+    def loaded(self, spec: ModelSpec) -> Any:
+        """The model, or the `StudyError` that says why it cannot be loaded."""
         if self._label != spec.label:
             self._label, self._model = spec.label, None  # one model in memory at a time
             self._model = model_or_error(spec, self.work.folder, self.study)
@@ -141,6 +142,7 @@ def _is_free(folder: Path, group: Group) -> bool:
 def work_list(study: Study, by_model: bool = False) -> list[Group]:
     """The groups of a study, longest first by characters to embed x parameters, so that no long one comes last.
 
+    A model that finds its vectors in the cache once its twin was embedded (`Study.twin`) comes after all others.
     Tasks without statistics in mteb come first: nothing says that they are short. With `by_model` all groups of the
     largest model come first, then those of the next: one process loads each model once.
     """
@@ -149,7 +151,13 @@ def work_list(study: Study, by_model: bool = False) -> list[Group]:
     if by_model:
         return [(m, t) for m in models for t in sorted(study.tasks, key=lambda task: -sizes[task.name])]
     pairs = [(model, task) for model in study.models for task in study.tasks]
-    return sorted(pairs, key=lambda pair: -sizes[pair[1].name] * (pair[0].parameters or 1))
+    order = {model.label: place for place, model in enumerate(study.models)}
+
+    def follows(model: ModelSpec) -> bool:
+        twin = study.twin(model)
+        return twin is not None and order[twin.label] < order[model.label]
+
+    return sorted(pairs, key=lambda p: (follows(p[0]), -sizes[p[1].name] * (p[0].parameters or 1)))
 
 
 def _size(study: Study, task: TaskSpec) -> float:
@@ -201,7 +209,7 @@ def in_processes(work: Work, groups: Sequence[Group], say: Say, restarts: int = 
 
 
 def _one_pool(work: Work, groups: Sequence[Group], count: int, gpus: list[str]) -> Outcomes:
-    context = multiprocessing.get_context("spawn")
+    context = _process_context()
     with context.Manager() as manager:
         free = manager.Queue()
         for number in range(count):
@@ -212,6 +220,15 @@ def _one_pool(work: Work, groups: Sequence[Group], count: int, gpus: list[str]) 
             running = {pool.submit(_run_in_worker, group): group for group in groups}
             for future in as_completed(running):
                 yield running[future], future.result()
+
+
+def _process_context() -> Any:
+    """Workers that begin with the libraries imported once for all of them, where the system can fork."""
+    if "forkserver" not in multiprocessing.get_all_start_methods():
+        return multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["mteb", "sentence_transformers", "helpers.executors"])
+    return context
 
 
 _WORKER: Worker | None = None  # of this worker process
@@ -231,8 +248,10 @@ def one_thread() -> None:
     for variable in ("OMP_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ[variable] = "1"
     import torch
+    from threadpoolctl import threadpool_limits
 
     torch.set_num_threads(1)
+    threadpool_limits(1)  # libraries that were loaded before the variables were set
 
 
 def _run_in_worker(group: Group) -> GroupReport:

@@ -35,6 +35,10 @@ class GroupNote:
     load_seconds: float = 0.0
     at: str = ""
 
+    def answers(self, request: str, known: GroupNote | None) -> bool:
+        """Whether another process finished the same group since the note `known` was read."""
+        return self != known and self.request == request and self.finished + self.failed > 0
+
 
 def request_of(study: Study, prompt_ids: Sequence[str]) -> str:
     """Digest of everything in a study that decides about a group's cells; where and how it runs is left out."""
@@ -49,15 +53,18 @@ def read_note(place: Path) -> GroupNote | None:
         return None
 
 
-def write_note(place: Path, request: str, report: Any, load_seconds: float) -> None:
-    """Leave the note of a `GroupReport`, adding its cost to that of earlier runs of the same request."""
+def write_note(place: Path, request: str, report: Any, load_seconds: float, is_finished: bool = True) -> None:
+    """Leave the note of a `GroupReport`, adding its cost to that of earlier runs of the same request.
+
+    The note of a group that is not finished, since only a part of it was to be done, counts its cost alone.
+    """
     old = read_note(place)
     note = old if old is not None and old.request == request else GroupNote(request)
     note = replace(
         note,
-        finished=report.done + report.reused,
-        failed=report.failed,
-        reasons=report.reasons[:3],
+        finished=report.done + report.reused if is_finished else 0,
+        failed=report.failed if is_finished else 0,
+        reasons=report.reasons[:3] if is_finished else [],
         computed=note.computed + report.done,
         seconds=note.seconds + (report.seconds if report.done else 0.0),
         load_seconds=max(note.load_seconds, load_seconds),

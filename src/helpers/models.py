@@ -40,6 +40,7 @@ class LoadedModel:
         self.cache = EmbeddingCache(cache_folder) if cache_folder is not None else None
         self.batch_tokens: int | None = None
         self.has_twin = False  # the study compares this model with itself under the other prompt pooling
+        self.only_cached = False  # reads vectors that another process embedded, and embeds none
         _apply_spec(self.st, spec)
 
     @property

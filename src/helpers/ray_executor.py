@@ -7,15 +7,17 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from helpers.embed_stage import cached_model, embed_group
 from helpers.executors import Group, Outcomes, Say, Work, Worker, name
 from helpers.group_note import read_note
 from helpers.precision_probe import record_path
 from helpers.run import replacing
 from helpers.study import RaySpec, Study, StudyError
-from helpers.sweep import GroupReport, group_folder
+from helpers.sweep import GroupReport, group_folder, run_group
 
 # What a node's own environment may say better: these go along only where the node has no value.
 PASSED_ON = ("EMBEDDING_TASK_DATA", "HELPERS_CACHE_GB", "HELPERS_ROOT")
@@ -33,34 +35,62 @@ def on_ray(work: Work, groups: Sequence[Group], say: Say) -> Outcomes:
     """Run groups as Ray tasks in their order; Ray retries those whose worker or node dies (`sweep.ray.max_retries`).
 
     With `results: shared` the nodes write into the run folder, which all of them must see under the same path. With
-    `results: fetch` a task gets the group's files, works in a folder of its own and sends back what changed. Raises
-    `StudyError` where Ray is not installed or the cluster does not answer.
+    `results: fetch` a task gets the group's files, works in a folder of its own and sends back what changed. With
+    `score_on_cpu` each group is two tasks: one with a GPU embeds, one without scores; a group that fails in stages is
+    run again as a whole. Raises `StudyError` where Ray is not installed or the cluster does not answer.
     """
     ray = import_ray()
     spec = work.study.sweep.ray
+    in_stages = spec.score_on_cpu and not work.study.sweep.exact  # exact: no vector is kept
     with connected(work.study, say):
         gpus = gpus_per_task(spec, ray.cluster_resources())
         if gpus and not ray.cluster_resources().get("GPU"):
             say(f"waiting for a node with a GPU (sweep.ray.num_gpus: {gpus:g})")
-        task = ray.remote(run_on_node).options(
-            num_gpus=gpus, num_cpus=spec.num_cpus, max_retries=spec.max_retries
-        )
+        common = {"num_cpus": spec.num_cpus, "max_retries": spec.max_retries}
+        whole = ray.remote(run_on_node).options(num_gpus=gpus, **common)
+        embed = ray.remote(embed_on_node).options(num_gpus=gpus, **common)
+        score = ray.remote(score_on_node).options(num_gpus=0, **common)
         sent, environment = ray.put(work), passed_on(work.study)
-        running = {}
+        running: dict[Any, tuple[Group, str, GroupReport | None]] = {}
         for group in groups:
-            files = group_files(work.folder, group) if spec.results == "fetch" else None
-            running[task.remote(sent, group, environment, files)] = group
+            if in_stages:
+                running[embed.remote(sent, group, environment)] = group, "embed", None
+            else:
+                files = group_files(work.folder, group) if spec.results == "fetch" else None
+                running[whole.remote(sent, group, environment, files)] = group, "whole", None
         while running:
             (ready,), _ = ray.wait(list(running))
-            group = running.pop(ready)
-            try:
-                report, changed = ray.get(ready)
-            except ray.exceptions.RayError as error:
-                reason = f"its Ray task failed ({type(error).__name__}: {str(error).splitlines()[0][:200]})"
-                report, changed = GroupReport(*name(group), failed=1, reasons=[reason]), None
-            if changed is not None:
-                store(work.folder, changed)
-            yield group, report
+            group, stage, first = running.pop(ready)
+            report, more = _outcome(ray, ready, group)
+            if stage != "whole" and report.failed:
+                say(f"{report.model} x {report.task}: not in stages ({report.reasons[0]})")
+                running[whole.remote(sent, group, environment, None)] = group, "whole", None
+            elif stage == "embed" and not report.locked:
+                running[score.remote(sent, group, environment, more)] = group, "score", report
+            else:
+                if stage == "whole" and more is not None:
+                    store(work.folder, more)
+                yield group, report if first is None or report.locked else together(first, report)
+
+
+def _outcome(ray: Any, reference: Any, group: Group) -> tuple[GroupReport, Any]:
+    """What a task returned; a failed report where it died more often than it may."""
+    try:
+        report, more = ray.get(reference)
+        return report, more
+    except ray.exceptions.RayError as error:
+        reason = f"its Ray task failed ({type(error).__name__}: {str(error).splitlines()[0][:200]})"
+        return GroupReport(*name(group), failed=1, reasons=[reason]), None
+
+
+def together(embedded: GroupReport, scored: GroupReport) -> GroupReport:
+    """One report of both stages: the second one found again what the first one had computed."""
+    return replace(
+        scored,
+        done=embedded.done + scored.done,
+        reused=scored.reused - embedded.done,
+        seconds=embedded.seconds + scored.seconds,
+    )
 
 
 def import_ray() -> Any:
@@ -138,18 +168,51 @@ def run_on_node(
 
     Ray shows the task only its own GPU and has set the number of threads.
     """
-    global _WORKER
-    for key, value in {"TOKENIZERS_PARALLELISM": "false", **environment}.items():
-        os.environ.setdefault(key, value)
     if files is None:
-        if _WORKER is None or _WORKER.work.token != work.token:
-            _WORKER = Worker(work)
-        return _WORKER.run(group), None
+        return worker(work, environment).run(group), None
+    set_missing(environment)
     with tempfile.TemporaryDirectory(prefix="helpers-") as folder:
         store(Path(folder), files)
         notes = {name(group): read_note(group_folder(Path(folder), *group))}
         report = Worker(replace(work, folder=Path(folder), notes=notes)).run(group)
         return report, changes(files, group_files(Path(folder), group))
+
+
+def embed_on_node(
+    work: Work, group: Group, environment: dict[str, str]
+) -> tuple[GroupReport, dict[str, Any]]:
+    """The first stage of a group, and the identity of the model that embedded."""
+    here = worker(work, environment)
+    model, task = group
+    return embed_group(here.study, work.folder, work.prompts, model, task, partial(here.loaded, model))
+
+
+def score_on_node(
+    work: Work, group: Group, environment: dict[str, str], identity: dict[str, Any]
+) -> tuple[GroupReport, None]:
+    """The second stage of a group, on the CPU; it fails where a vector is not in the cache."""
+    set_missing(environment)
+    model, task = group
+    loaded = partial(cached_model, model, work.folder, identity)
+    known = work.notes.get(name(group))
+    return run_group(
+        work.study, work.folder, work.prompts, model, task, loaded, shared=True, known=known
+    ), None
+
+
+def worker(work: Work, environment: dict[str, str]) -> Worker:
+    """This process's worker for a sweep, with the model of its last group."""
+    global _WORKER
+    set_missing(environment)
+    if _WORKER is None or _WORKER.work.token != work.token:
+        _WORKER = Worker(work)
+    return _WORKER
+
+
+def set_missing(environment: dict[str, str]) -> None:
+    """Set variables that this process's environment does not have."""
+    for key, value in {"TOKENIZERS_PARALLELISM": "false", **environment}.items():
+        os.environ.setdefault(key, value)
 
 
 def group_files(folder: Path, group: Group) -> Files:

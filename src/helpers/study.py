@@ -105,6 +105,15 @@ class RaySpec(Strict):
     results: Literal["shared", "fetch"] = Field(
         "shared", description="shared: every node sees the run folder; fetch: result files are sent back"
     )
+    score_on_cpu: bool = Field(
+        False, description="a task with a GPU only embeds, a second one without GPU scores"
+    )
+
+    @model_validator(mode="after")
+    def _vectors_are_shared(self) -> RaySpec:
+        if self.score_on_cpu and self.results == "fetch":
+            raise ValueError("score_on_cpu reads vectors from the run folder: it needs results: shared")
+        return self
 
 
 class SweepSpec(Strict):

@@ -8,7 +8,7 @@ import random
 import time
 import traceback
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -131,7 +131,7 @@ def run_group(
     try:
         with FileLock(place / ".lock", timeout=0 if shared else -1):
             note = read_note(place)
-            if shared and note is not None and note != known and note.request == request:
+            if shared and note is not None and note.answers(request, known):
                 report.reused, report.failed, report.reasons = note.finished, note.failed, note.reasons
                 return report
             began = time.monotonic()
@@ -154,6 +154,7 @@ def _run_locked(
     model: LoadedModel | StudyError,
     tasks: dict[str, Any] | None,
     report: GroupReport,
+    compute: Callable[..., None] | None = None,
 ) -> None:
     """Find and compute the missing cells of a group whose lock is held; what keeps the whole group back is recorded."""
     try:
@@ -162,7 +163,7 @@ def _run_locked(
         task = _shared_task(task_spec, study, tasks)
         cells = list(make_cells(study, model, task, task_spec, prompts))
         missing = _missing(study, place, cells, report)
-        _compute(study, place, model, task, missing, report)
+        (compute or _compute)(study, place, model, task, missing, report)
     except StudyError as error:
         wanted = prompt_count(study, prompts, task_spec.name)
         report.failed, report.reasons = wanted, [str(error).splitlines()[0]]
@@ -287,35 +288,41 @@ def _compute(
     study: Study, place: Path, model: LoadedModel, task: Any, cells: list[Cell], report: GroupReport
 ) -> None:
     """Evaluate the missing cells of a group, all prompts of one subset together."""
-    if not cells:
-        return
-    _probe(model, cells)
+    for encoder, part in _parts(study, model, task, cells):
+        ready = 1
+        for number, cell in enumerate(part):
+            if number == ready:
+                ahead = encoder.prompts_ahead()
+                encoder.forget()
+                _prefetch(encoder, task, part[number : number + ahead])
+                ready = number + ahead
+            _try_cell(study, place, encoder, task, cell, report)
+
+
+def _parts(
+    study: Study, model: LoadedModel, task: Any, cells: list[Cell]
+) -> Iterator[tuple[SweepEncoder, list[Cell]]]:
+    """The cells of each subset and split with an encoder of their own, after the model has been probed with them."""
+    if cells:
+        _probe(model, cells)
     by_part: dict[tuple[str, str], list[Cell]] = {}
     for cell in cells:
         by_part.setdefault((cell.slot["split"], cell.slot["subset"]), []).append(cell)
     for (split, subset), part in by_part.items():
         encoder = SweepEncoder(model, study.sweep.exact, study.sweep.bitext_side)
         encoder.searched_with = searched_with(task, subset, split)
-        ready = 1
-        for number, cell in enumerate(part):
-            if number == ready:
-                ahead = encoder.prompts_ahead()
-                encoder.forget()
-                encoder.prefetch(
-                    [
-                        c.prefixes
-                        for c in part[number : number + ahead]
-                        if not keeps_stock_batches(c.prompt, task)
-                    ]
-                )
-                ready = number + ahead
-            _try_cell(study, place, encoder, task, cell, report)
+        yield encoder, part
+
+
+def _prefetch(encoder: SweepEncoder, task: Any, cells: list[Cell]) -> None:
+    """Embed what the next cells need together."""
+    encoder.prefetch([c.prefixes for c in cells if not keeps_stock_batches(c.prompt, task)])
 
 
 def _probe(model: LoadedModel, cells: list[Cell]) -> None:
     """Two prompts of the group against each other, once per model and way of applying."""
     prompted = [c.prefixes for c in cells if c.prompt.kind == "prompt"]
-    if prompted:
+    if prompted and not model.only_cached:
         probe(model, prompted[0], next((p for p in prompted if p.query != prompted[0].query), prompted[0]))
 
 
