@@ -16,7 +16,9 @@ from helpers.chain import plan_lines, prepare
 from helpers.console import Console, clock
 from helpers.parameters import ParameterError
 from helpers.pipeline import FAILED, OK, run_chain
-from helpers.study import StudyError
+from helpers.published_spec import ReportedDefaults, ResultsSource
+from helpers.status import published_places
+from helpers.study import Study, StudyError
 
 OPEN = """import os, pathlib
 tables = pathlib.Path(os.environ["HELPERS_ROOT"]) / "data/runs/mini/tables"
@@ -195,3 +197,12 @@ def test_a_study_outside_the_studies_folder_is_named_by_its_file(project):
     chain = prepare(project / "mine.yml")
     assert chain.command == "make report STUDY=mine.yml" and chain.parameters["01"] == {"study": "mine.yml"}
     assert chain.folder == project / "data" / "runs" / "mine"
+
+def test_every_place_of_published_results_is_watched(tmp_path, monkeypatch):
+    monkeypatch.setenv("PUBLISHED_RESULTS_MINE", "/results")
+    monkeypatch.setenv("PUBLISHED_DEFAULTS", "/defaults.parquet")
+    source = ResultsSource(repository="a/b", commit="0" * 40, reported=ReportedDefaults(path="mine.parquet"))
+    study = Study.model_construct(results_from=source)
+    places = published_places(study, tmp_path)
+    assert {p.name for p in places} == {"results", "defaults.parquet", "mine.parquet", "a+b"}
+    assert published_places(Study.model_construct(results_from=None), tmp_path) == []

@@ -18,9 +18,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from helpers.run import write_json
 from helpers.study import TASK_DATA_VARIABLE, Study, project_root
 
-PUBLISHED_VARIABLE = (
-    "PUBLISHED_RESULTS"  # and PUBLISHED_RESULTS_<STUDY>: folders or archives of published results
-)
+# Folders or archives of published results; also PUBLISHED_RESULTS_<STUDY>.
+PUBLISHED_VARIABLES = ("PUBLISHED_RESULTS", "PUBLISHED_DEFAULTS")
 WHAT_CHANGED = {
     "notebook": "the notebook",
     "study": "the study file",
@@ -92,11 +91,8 @@ def inputs_of(
     cells = [[c.cell_type, c.source, sorted(c.metadata.get("tags", []))] for c in notebook.cells]
     root = project_root()
     data_root = study.task_data_root()
-    published = [root / study.results_from.path] if study.results_from and study.results_from.path else []
-    named = [
-        value for name, value in sorted(os.environ.items()) if name.startswith(PUBLISHED_VARIABLE) and value
-    ]
-    local = [root / given for given in (data_root, *named) if given]
+    local = [data_root] if data_root else []
+    published = published_places(study, folder.parent)
     paths = [root / m.weights.removeprefix("path:") for m in study.models if m.weights.startswith("path:")]
     earlier = [
         [number, name, file_hash(folder / name)]
@@ -116,6 +112,18 @@ def inputs_of(
         "environment": environment_hash(),
         "earlier": digest(earlier),
     }
+
+
+def published_places(study: Study, runs: Path) -> list[Path]:
+    """Every file or folder that published results of a study may be read from: variables, its keys, downloads."""
+    source = study.results_from
+    if source is None:
+        return []
+    parts: list[Any] = [source, source.reported] if source.reported else [source]
+    given = [value for name, value in sorted(os.environ.items()) if name.startswith(PUBLISHED_VARIABLES)]
+    given += [part.path for part in parts if part.path]
+    downloads = [runs / ".downloads" / part.repository.replace("/", "+") for part in parts if part.repository]
+    return [*(project_root() / Path(value).expanduser() for value in given if value), *downloads]
 
 
 def why_again(before: Step | None, inputs: Mapping[str, str], folder: Path) -> str | None:
