@@ -187,6 +187,8 @@ def test_texts_that_are_cut_are_told_and_the_limit_is_given_back(tmp_path):
 def test_wrong_words_in_a_study_are_named(tmp_path):
     with pytest.raises(StudyError, match=r"unknown preset 'distracter'; did you mean distractor\?"):
         study_of(tmp_path, presets=["distracter"])
+    with pytest.raises(StudyError, match=r"unknown preset 'ablatoin'; did you mean ablation\?"):
+        study_of(tmp_path, swept_presets=["ablatoin"])
     with pytest.raises(StudyError, match=r"unknown setting 'epoch'; did you mean epochs\?"):
         study_of(tmp_path, training={"epoch": 3})
     with pytest.raises(StudyError, match="unknown data 'squat'"):
