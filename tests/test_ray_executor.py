@@ -18,7 +18,7 @@ from helpers.results import scores_table
 from helpers.study import RaySpec, Study, StudyError
 from helpers.sweep import run_sweep
 
-TASKS = ["DemoTopicClustering", "DemoTopicClassification", "DemoSTS"]
+TASKS = ["DemoTopicClassification", "DemoRetrieval", "DemoSTS"]
 MODELS = [STATIC, STATIC | {"label": "again"}]
 
 

@@ -79,7 +79,8 @@ def _outcome(ray: Any, reference: Any, group: Group) -> tuple[GroupReport, Any]:
         report, more = ray.get(reference)
         return report, more
     except ray.exceptions.RayError as error:
-        reason = f"its Ray task failed ({type(error).__name__}: {str(error).splitlines()[0][:200]})"
+        said = str(error).strip().splitlines() or [""]  # of an error inside the task, the last line names it
+        reason = f"its Ray task failed ({type(error).__name__}: {said[-1][:200]})"
         return GroupReport(*name(group), failed=1, reasons=[reason]), None
 
 
@@ -117,7 +118,7 @@ def connected(study: Study, say: Say) -> Iterator[None]:
         ray.init(**arguments)
     except (ConnectionError, RuntimeError, ValueError) as error:
         raise StudyError(
-            f"no Ray cluster answers at {arguments['address']} ({str(error).splitlines()[0][:200]}); start one with "
+            f"no Ray cluster answers at {arguments['address']} ({str(error).strip()[:200]}); start one with "
             f"`ray start --head`, or leave out sweep.ray.address and RAY_ADDRESS to start one here"
         ) from error
     try:
