@@ -105,7 +105,7 @@ def test_a_second_run_reuses_every_cell_and_embeds_nothing(
     def refuse(*args: Any) -> None:
         raise AssertionError("a text was embedded again")
 
-    monkeypatch.setattr(helpers.embeddings, "_encode_batch", refuse)
+    monkeypatch.setattr(helpers.embeddings, "encode", refuse)
     pd.testing.assert_frame_equal(first, sweep(study, tmp_path / "run", prompts))
 
 
@@ -115,9 +115,9 @@ def test_a_further_prompt_embeds_no_document_again(tmp_path: Path, monkeypatch: 
     seen: list[str] = []
     import helpers.embeddings as embeddings
 
-    real = embeddings._encode_batch
+    real = embeddings.encode
     monkeypatch.setattr(
-        embeddings, "_encode_batch", lambda st, s, p, role: (seen.extend(s), real(st, s, p, role))[1]
+        embeddings, "encode", lambda model, s, p, role: (seen.extend(s), real(model, s, p, role))[1]
     )
     sweep(study, tmp_path / "run", prompt_rows("DemoRetrieval", "a:", "b:"))
     embedded = [s for s in seen if not s.endswith(PROBE_TEXTS)]
@@ -270,3 +270,13 @@ def test_a_cell_file_is_readable_json_with_its_identity(tmp_path: Path) -> None:
     records = [json.loads(p.read_text(encoding="utf-8")) for p in place.glob("*-*.json")]
     assert {r["identity"]["prefixes"][2] for r in records} == {"a: ", ""}
     assert all({"data", "versions", "model", "seed"} <= set(r["identity"]) for r in records)
+
+
+@pytest.mark.parametrize("name", ["DemoRetrieval", "DemoTopicClassification"])
+def test_the_mean_of_a_cells_units_is_its_score(name: str, tmp_path: Path) -> None:
+    study = tiny_study(tmp_path, [STATIC], [name], baselines=["none"])
+    prompts = prompt_rows(name, "a:")
+    scores = sweep(study, tmp_path / "run", prompts).set_index("prompt_id")["main_score"]
+    units = results.query_scores_table(study, tmp_path / "run", prompts)
+    means = units.groupby("prompt_id")["score"].mean()
+    assert len(means) == 2 and means.to_dict() == pytest.approx(scores.to_dict(), abs=1e-5)

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import mteb
+import numpy as np
 import pandas as pd
 import pytest
 from datasets import Dataset
@@ -211,6 +212,31 @@ def test_t17_the_share_of_cut_texts_counts_the_prompt(tmp_path: Path) -> None:
     records = group(model, "DemoSTS", tmp_path, "one two three four five six:", baselines=["none"])
     share = {r["kind"]: r["inputs"][0]["truncated_share"] for r in records}
     assert share["prompt"] > share["none"] + 0.2
+
+
+CHAT = "{% for m in messages %}[{{ m['role'] }}] {{ m['content'] }} {% endfor %}"
+
+
+def test_t18_a_chat_templates_prompt_is_a_message_and_the_table_says_so(tmp_path: Path) -> None:
+    model = plain(tmp_path, "qwen3", chat_template=CHAT)
+    texts = ["a cat", "the way home", "bread", "rain"]
+    ours = model.embed(texts, "Find: ")
+    assert not np.allclose(ours, model.st.encode(["Find: " + t for t in texts], prompt=""), atol=1e-3)
+    np.testing.assert_allclose(ours, model.st.encode(texts, prompt="Find: "), atol=1e-5)
+    record = group(model, "DemoSTS", tmp_path, "Find:", baselines=[])[0]
+    assert record["chat_template"] is True
+    assert record["inputs"][0]["string"].startswith("[ system ] find : [ user ]")
+
+
+def test_t18_a_prompt_left_out_of_pooling_is_left_out_as_in_stock_mteb(tmp_path: Path) -> None:
+    model = plain(tmp_path)
+    model.st.set_pooling_include_prompt(False)
+    texts = ["decoder", "ly long", "bread"]  # "warm" + "ly" is one token: mteb leaves out a token of the text
+    np.testing.assert_allclose(
+        model.embed(texts, "keep it warm"), model.st.encode(texts, prompt="keep it warm"), atol=1e-5
+    )
+    record = group(model, "DemoSTS", tmp_path, "Find:", baselines=[])[0]
+    assert record["include_prompt"] is False
 
 
 def test_t19_a_querys_instruction_follows_the_query_and_the_prompt_leads(

@@ -18,7 +18,14 @@ def tokenizer_folder() -> str:
     return str(Path(found.origin).parent / "model")
 
 
-def random_sentence_transformer(folder: Path, kind: str, **settings: Any) -> Path:
+def random_sentence_transformer(
+    folder: Path,
+    kind: str,
+    layers: int = 2,
+    hidden: int = 32,
+    chat_template: str | None = None,
+    **settings: Any,
+) -> Path:
     """Save a random model: `bert` (mean pooling) or `qwen3` (causal decoder, last-token pooling, padded left)."""
     import torch
     from sentence_transformers import SentenceTransformer
@@ -29,21 +36,29 @@ def random_sentence_transformer(folder: Path, kind: str, **settings: Any) -> Pat
     tokenizer = AutoTokenizer.from_pretrained(tokenizer_folder())
     shape = {
         "vocab_size": len(tokenizer),
-        "hidden_size": 32,
-        "num_hidden_layers": 2,
-        "num_attention_heads": 2,
+        "hidden_size": hidden,
+        "num_hidden_layers": layers,
+        "num_attention_heads": hidden // 16,
     }
     if kind == "bert":
-        backbone: Any = BertModel(BertConfig(**shape, intermediate_size=64))
+        backbone: Any = BertModel(BertConfig(**shape, intermediate_size=2 * hidden))
     else:
         tokenizer.padding_side = "left"
-        backbone = Qwen3Model(Qwen3Config(**shape, intermediate_size=64, num_key_value_heads=1, head_dim=16))
+        backbone = Qwen3Model(
+            Qwen3Config(**shape, intermediate_size=2 * hidden, num_key_value_heads=1, head_dim=16)
+        )
+    tokenizer.chat_template = chat_template
     backbone.save_pretrained(folder / "backbone")
     tokenizer.save_pretrained(folder / "backbone")
     body = Transformer(str(folder / "backbone"), max_seq_length=128)
-    pooling = Pooling(32, pooling_mode="mean" if kind == "bert" else "lasttoken")
+    pooling = Pooling(hidden, pooling_mode="mean" if kind == "bert" else "lasttoken")
     SentenceTransformer(modules=[body, pooling, Normalize()], **settings).save(str(folder / "model"))
     return folder / "model"
+
+
+def random_decoder(folder: Path, layers: int = 2, hidden: int = 32) -> Path:
+    """Save a random Qwen3 decoder of the given size with last-token pooling."""
+    return random_sentence_transformer(folder, "qwen3", layers=layers, hidden=hidden)
 
 
 def plain(folder: Path, kind: str = "bert", label: str = "tiny", **settings: Any) -> LoadedModel:

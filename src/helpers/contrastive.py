@@ -20,7 +20,7 @@ from sentence_transformers.sentence_transformer.losses import (
 from sentence_transformers.util import cos_sim
 from torch import Tensor
 
-from helpers.embeddings import batches, default_batch_tokens
+from helpers.token_batches import batches, default_batch_tokens
 
 
 def excluded(labels: Tensor, in_batch: bool, mask_false: bool) -> Tensor:

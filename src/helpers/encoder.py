@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from helpers.application import Prefixes, Role, has_sides
-from helpers.embeddings import embed_many, prompt_is_text, token_counts
+from helpers.embedding_cache import texts_digest
+from helpers.embeddings import embed_many, prompt_is_text, uses_chat_template
 from helpers.models import LoadedModel
 from helpers.study import StudyError
+from helpers.token_batches import token_counts
 
 STOCK_BATCH = 32
 DOCUMENT_BLOCK = 50_000
 QUERY_BLOCK = 256
+DESCRIBED = 2_000  # texts of a side over which the share of cut ones is counted
+FUSED = 8  # tokens by which a prefix and a text may differ from the sum of both
 ROWS_AHEAD = 200_000
 PROBE_TEXTS = (
     "A cat sleeps on the warm stove.",
@@ -43,10 +46,13 @@ class SweepEncoder:
             None  # bitext mining: the texts of the side that is searched with
         )
         self.calls: list[tuple[str, list[str]]] = []
+        self.counts: dict[str, np.ndarray] = {}  # tokens of texts without a prefix
+        self.described: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
         self.mteb_model_meta = model.wrapper.mteb_model_meta
         self.results: dict[str, dict[str, float]] = {}
         self._store: dict[tuple[str, str, Role], np.ndarray] = {}
         self._corpus: tuple[Any, list[str], list[str]] | None = None
+        self._keys: dict[int, tuple[Sequence[str], str]] = {}
 
     # -- what mteb calls ------------------------------------------------------------------------------------------
 
@@ -117,13 +123,19 @@ class SweepEncoder:
         if self.exact:
             return self._stock_vectors(texts, prefix, role)
         stock = self.stock_batches and role is None
-        key = (_texts_key(texts), ("stock " if stock else "") + prefix, role)
+        key = (self.key_of(texts), ("stock " if stock else "") + prefix, role)
         if key not in self._store:
             if stock:
                 self._store[key] = self._stock_vectors(texts, prefix, role)
             else:
                 self._store[key] = embed_many(self.model, [(texts, prefix, role)])[0]
         return self._store[key]
+
+    def key_of(self, texts: Sequence[str]) -> str:
+        """Digest of a list of texts, computed once per list object."""
+        if id(texts) not in self._keys:
+            self._keys[id(texts)] = texts, texts_digest(texts)
+        return self._keys[id(texts)][1]
 
     def prefetch(self, upcoming: Sequence[Prefixes]) -> None:
         """Embed what the recorded calls will ask for under other prefixes, all together."""
@@ -133,7 +145,7 @@ class SweepEncoder:
         for self.prefixes in upcoming:
             for side, texts in self.calls:
                 prefix, role = self._prefix(side)
-                key = (_texts_key(texts), prefix, role)
+                key = (self.key_of(texts), prefix, role)
                 if key not in self._store:
                     wanted[key] = (texts, prefix, role)
         self.prefixes = current
@@ -148,6 +160,9 @@ class SweepEncoder:
     def forget(self) -> None:
         """Drop the vectors that only the last prompts used; documents stay."""
         self._store = {key: v for key, v in self._store.items() if key[2] == "document"}
+        kept = {id(texts) for _, texts in self.calls}
+        self._keys = {n: known for n, known in self._keys.items() if n in kept}
+        self.described = {key: d for key, d in self.described.items() if key[0] in ("document", "plain")}
 
     def _side(self, task_metadata: Any, role: Role, texts: Sequence[str]) -> str:
         if role is not None:
@@ -179,25 +194,26 @@ class SweepEncoder:
         """Scores and positions of the best documents per query; memory is bounded by a block of each side."""
         import torch
 
-        scores, places = [], []
-        for start in range(0, len(queries), QUERY_BLOCK):
-            best = place = None
-            for first in range(0, len(documents), DOCUMENT_BLOCK):
-                block = torch.as_tensor(
-                    self.similarity(
-                        queries[start : start + QUERY_BLOCK], documents[first : first + DOCUMENT_BLOCK]
+        parts = range(0, len(queries), QUERY_BLOCK)
+        best: dict[int, tuple[Any, Any]] = {}
+        for first in range(0, len(documents), DOCUMENT_BLOCK):
+            block = _tensor(documents[first : first + DOCUMENT_BLOCK])
+            for start in parts:
+                scores = torch.as_tensor(self.similarity(queries[start : start + QUERY_BLOCK], block))
+                value, place = scores.topk(min(top_k, scores.shape[1]), dim=1)
+                place = place + first
+                if start in best:
+                    value, place = (
+                        torch.cat([best[start][0], value], 1),
+                        torch.cat([best[start][1], place], 1),
                     )
-                )
-                value, position = block.topk(min(top_k, block.shape[1]), dim=1)
-                position = position + first
-                if best is not None and place is not None:
-                    value, position = torch.cat([best, value], 1), torch.cat([place, position], 1)
                     value, order = value.topk(min(top_k, value.shape[1]), dim=1)
-                    position = position.gather(1, order)
-                best, place = value, position
-            scores.append(best.cpu().numpy() if best is not None else np.zeros((0, 0)))
-            places.append(place.cpu().numpy() if place is not None else np.zeros((0, 0), int))
-        return np.concatenate(scores), np.concatenate(places)
+                    place = place.gather(1, order)
+                best[start] = value, place
+        if not best:
+            return np.zeros((len(queries), 0)), np.zeros((len(queries), 0), int)
+        scores, places = zip(*(best[start] for start in parts), strict=True)
+        return torch.cat(scores).cpu().numpy(), torch.cat(places).cpu().numpy()
 
     def _rerank(self, queries: Any, **kwargs: Any) -> dict[str, dict[str, float]]:
         """Reranking through stock mteb's own wrapper, which sees only `encode` and `similarity` of this object."""
@@ -238,31 +254,64 @@ def describe_inputs(
 ) -> list[dict[str, Any]]:
     """Three samples per side as they enter the tokenizer: exact string, tokens, and the side's truncation share.
 
-    The share is counted over at most 2,000 texts of the side.
+    The share is counted over at most 2,000 texts of the side. For a backbone with a chat template the string is what
+    the template makes of prompt and text.
     """
-    described, seen = [], set()
+    described: list[dict[str, Any]] = []
+    seen = set()
     for side, texts in calls:
         if side in seen or not texts:
             continue
         seen.add(side)
-        prefix, _ = encoder._prefix(side)
-        some = [prefix + t for t in texts[:2000]]
-        counts = token_counts(model.st, some, truncated=False)
-        limit = model.st.max_seq_length
-        cut = counts > limit if limit and np.isfinite(limit) else np.zeros(len(counts), bool)
-        for string, tokens, is_cut in list(zip(some, counts, cut, strict=True))[:3]:
-            described.append(
-                {
-                    "side": side,
-                    "prefix": prefix,
-                    "string": string,
-                    "tokens": int(tokens),
-                    "truncated": bool(is_cut),
-                    "truncated_share": float(cut.mean()),
-                    "texts": len(texts),
-                }
-            )
+        prefix, role = encoder._prefix(side)
+        key = (side, prefix, encoder.key_of(texts))
+        if key not in encoder.described:
+            encoder.described[key] = _describe(model, encoder, prefix, role, texts)
+        described += [{"side": side, **sample} for sample in encoder.described[key]]
     return described
+
+
+def _describe(
+    model: LoadedModel, encoder: SweepEncoder, prefix: str, role: Role, texts: list[str]
+) -> list[dict[str, Any]]:
+    samples = [prefix + t for t in texts[:3]]
+    if uses_chat_template(model.st):
+        samples = [_in_template(model.st, prefix, role, t) for t in texts[:3]]
+    tokens = token_counts(model.st, samples, truncated=False)
+    limit = model.st.max_seq_length
+    known = bool(limit and np.isfinite(limit))
+    share = _cut_share(model.st, encoder, prefix, texts[:DESCRIBED], int(limit)) if known else 0.0
+    return [
+        {
+            "prefix": prefix,
+            "string": string,
+            "tokens": int(count),
+            "truncated": bool(known and count > limit),
+            "truncated_share": share,
+            "texts": len(texts),
+        }
+        for string, count in zip(samples, tokens, strict=True)
+    ]
+
+
+def _cut_share(st: Any, encoder: SweepEncoder, prefix: str, texts: list[str], limit: int) -> float:
+    """Share of texts that are longer than the limit behind a prefix; only those near it are tokenised again."""
+    key = encoder.key_of(texts)
+    if key not in encoder.counts:
+        encoder.counts[key] = token_counts(st, texts, truncated=False)
+    alone = encoder.counts[key]
+    extra = int(token_counts(st, [prefix], truncated=False)[0]) + FUSED if prefix else 0
+    near = np.flatnonzero(alone + extra > limit)
+    return float(
+        (token_counts(st, [prefix + texts[n] for n in near], truncated=False) > limit).sum() / len(texts)
+    )
+
+
+def _in_template(st: Any, prefix: str, role: Role, text: str) -> str:
+    """What a chat template makes of a prompt and a text, read back from the token ids."""
+    given = {} if role is None else {"task": role}
+    ids = st.preprocess([text], prompt=prefix, **given)["input_ids"][0]
+    return str(st.tokenizer.decode(ids))
 
 
 def searched_with(task: Any, subset: str, split: str) -> list[str] | None:
@@ -276,14 +325,6 @@ def searched_with(task: Any, subset: str, split: str) -> list[str] | None:
 
 def sides_of(task_metadata: Any) -> tuple[str, ...]:
     return ("query", "document") if has_sides(task_metadata) else ("both",)
-
-
-def _texts_key(texts: Sequence[str]) -> str:
-    result = hashlib.sha256()
-    for text in texts:
-        raw = text.encode("utf-8", "surrogatepass")
-        result.update(len(raw).to_bytes(8, "little") + raw)
-    return result.hexdigest()
 
 
 def _tensor(embeddings: Any) -> Any:

@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 
 from helpers.application import Role
+from helpers.embedding_cache import EmbeddingCache
+from helpers.network import reason_behind
 from helpers.prefix_reuse import reuses_prefix
 from helpers.study import ModelSpec, StudyError, project_root, unknown
 
@@ -30,8 +32,6 @@ class LoadedModel:
     """
 
     def __init__(self, spec: ModelSpec, wrapper: Any, cache_folder: Path | None = None) -> None:
-        from helpers.embeddings import EmbeddingCache
-
         self.spec = spec
         self.label = spec.label
         self.wrapper = wrapper
@@ -193,7 +193,7 @@ def _load_wrapper(spec: ModelSpec, device: str | None) -> Any:
             raise
         except Exception as error:
             raise StudyError(
-                f"model {spec.name} could not be loaded ({type(error).__name__}: {str(error)[:300]}); without network "
+                f"model {spec.name} could not be loaded ({reason_behind(error)}); without network "
                 f"use weights: package:<module> or path:<folder>, or fill the Hugging Face cache beforehand"
             ) from error
 

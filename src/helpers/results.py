@@ -274,8 +274,10 @@ def _experiment(record: dict[str, Any]) -> dict[str, Any]:
             kwargs["separator"] = record["separator"]
     if not record["include_prompt"]:
         kwargs["include_prompt"] = False
-    if model["dtype"] != "float32":
-        kwargs["dtype"] = model["dtype"]
+    stock = {"dtype": "float32", "attention": "sdpa", "backend": "torch", "compile": False}
+    for name, value in stock.items():
+        if model.get(name) not in (value, None):
+            kwargs[name] = model[name]
     return kwargs
 
 

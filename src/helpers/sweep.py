@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import logging
 import os
 import random
 import time
@@ -17,20 +19,23 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import sklearn
 from filelock import FileLock, Timeout
 
 from helpers import precision_probe
 from helpers.application import Prefixes, has_sides, prefixes
+from helpers.embeddings import pools_prompt, uses_chat_template
 from helpers.encoder import SweepEncoder, describe_inputs, probe, searched_with
 from helpers.group_note import GroupNote, read_note, request_of, write_note
 from helpers.models import LoadedModel, digest, load_model
+from helpers.network import go_offline, may_pass
 from helpers.prompts import Prompt
 from helpers.run import replacing, write_json
 from helpers.study import ModelSpec, Study, StudyError, TaskSpec
 from helpers.tasks import data_fingerprint, load_task
 
+logger = logging.getLogger(__name__)
 SCORED_BY = ("mteb", "scikit-learn", "scipy", "numpy", "pytrec-eval-terrier")
-PASSING = (ConnectionError, TimeoutError, OSError)
 
 
 @dataclass
@@ -78,7 +83,7 @@ def run_sweep(
     from helpers.executors import run_groups
 
     if study.sweep.offline:
-        os.environ["HF_HUB_OFFLINE"] = "1"
+        go_offline()
     return run_groups(study, folder, prompts, progress, wait)
 
 
@@ -92,6 +97,8 @@ def model_or_error(spec: ModelSpec, folder: Path, study: Study) -> LoadedModel |
         return model
     except StudyError as error:
         return error
+    except FloatingPointError as error:
+        return StudyError(f"model {spec.label}: {error}")
 
 
 def group_line(number: int, total: int, report: GroupReport, started: float, worked: int) -> str:
@@ -140,7 +147,8 @@ def run_group(
             started = time.monotonic()
             _run_locked(study, place, prompts, task_spec, model, tasks, report)
             report.seconds = time.monotonic() - started
-            write_note(place, request, report, load_seconds=started - began)
+            with contextlib.suppress(OSError):  # a full disk; the report has what the note would say
+                write_note(place, request, report, load_seconds=started - began)
     except Timeout:
         report.locked = True
     return report
@@ -167,7 +175,7 @@ def _run_locked(
     except StudyError as error:
         wanted = prompt_count(study, prompts, task_spec.name)
         report.failed, report.reasons = wanted, [str(error).splitlines()[0]]
-        write_json(place / "group.error.json", {"reason": str(error), "cells": wanted, "at": _now()})
+        _record(place / "group.error.json", {"reason": str(error), "cells": wanted, "at": _now()})
     else:
         (place / "group.error.json").unlink(missing_ok=True)
 
@@ -202,7 +210,7 @@ def make_cells(
     settings = task_settings(task)
     for split in task.eval_splits:
         for subset in task.hf_subsets:
-            fingerprint = data_fingerprint(task, subset, split)
+            fingerprint = _fingerprint(task, subset, split)
             for prompt in prompts_of(study, prompts, task_spec.name):
                 used = prefixes(
                     model, task.metadata, prompt, study.prompts.application, study.prompts.separator
@@ -228,6 +236,14 @@ def make_cells(
                     "versions": versions,
                 }
                 yield Cell(slot | {"seed": study.seed}, identity, prompt, used)
+
+
+def _fingerprint(task: Any, subset: str, split: str) -> str:
+    """`data_fingerprint`, computed once per task object: all models of a process share it."""
+    known = task.__dict__.setdefault("_fingerprints", {})
+    if (subset, split) not in known:
+        known[subset, split] = data_fingerprint(task, subset, split)
+    return str(known[subset, split])
 
 
 def task_settings(task: Any) -> dict[str, Any]:
@@ -315,15 +331,24 @@ def _parts(
 
 
 def _prefetch(encoder: SweepEncoder, task: Any, cells: list[Cell]) -> None:
-    """Embed what the next cells need together."""
-    encoder.prefetch([c.prefixes for c in cells if not keeps_stock_batches(c.prompt, task)])
+    """Embed what the next cells need together. A failure is left to the cell that it belongs to."""
+    try:
+        encoder.prefetch([c.prefixes for c in cells if not keeps_stock_batches(c.prompt, task)])
+    except (FloatingPointError, RuntimeError, OSError) as error:
+        logger.warning("texts are embedded prompt by prompt: %s", error)
 
 
 def _probe(model: LoadedModel, cells: list[Cell]) -> None:
     """Two prompts of the group against each other, once per model and way of applying."""
     prompted = [c.prefixes for c in cells if c.prompt.kind == "prompt"]
-    if prompted and not model.only_cached:
+    if not prompted or model.only_cached:
+        return
+    try:
         probe(model, prompted[0], next((p for p in prompted if p.query != prompted[0].query), prompted[0]))
+    except (FloatingPointError, RuntimeError) as error:
+        raise StudyError(
+            f"model {model.label} fails on the probe: {type(error).__name__}: {error}"
+        ) from error
 
 
 def _try_cell(
@@ -337,24 +362,23 @@ def _try_cell(
             report.done += 1
             return
         except Exception as error:
-            if isinstance(error, PASSING) and attempt < study.sweep.retries:
+            if may_pass(error) and attempt < study.sweep.retries:
                 time.sleep(2.0**attempt)
                 continue
             reason = f"{type(error).__name__}: {error}"
             report.failed += 1
             report.reasons.append(reason.splitlines()[0][:300])
-            trace = traceback.format_exc()
-            write_json(
-                place / f"{cell.stem}.error.json",
-                {
-                    "slot": cell.slot,
-                    "prompt": cell.prompt.text,
-                    "reason": reason,
-                    "traceback": trace,
-                    "at": _now(),
-                },
-            )
+            record = {"slot": cell.slot, "prompt": cell.prompt.text, "reason": reason, "at": _now()}
+            _record(place / f"{cell.stem}.error.json", record | {"traceback": traceback.format_exc()})
             return
+
+
+def _record(path: Path, content: dict[str, Any]) -> None:
+    """Write down why something failed; where even that fails (a full disk), the report still carries the reason."""
+    try:
+        write_json(path, content)
+    except OSError as error:
+        logger.warning("%s could not be written: %s", path.name, error)
 
 
 def _store_cell(place: Path, encoder: SweepEncoder, task: Any, cell: Cell) -> None:
@@ -372,7 +396,8 @@ def _store_cell(place: Path, encoder: SweepEncoder, task: Any, cell: Cell) -> No
         "slot": cell.slot,
         "identity": cell.identity,
         "model": model.identity,
-        "include_prompt": model.spec.include_prompt,
+        "include_prompt": pools_prompt(model.st),
+        "chat_template": uses_chat_template(model.st),
         "prompt": cell.prompt.text,
         "kind": cell.prompt.kind,
         "level": cell.prompt.level,
@@ -395,9 +420,12 @@ def evaluate(encoder: SweepEncoder, task: Any, cell: Cell) -> dict[str, Any]:
     """mteb's scores of one cell. The clustering tasks' advancing random state is reset first (ENGINE, trap T21)."""
     task.seed = cell.slot["seed"]
     task.rng_state, task.np_rng = random.Random(task.seed), np.random.default_rng(task.seed)
+    task.hits = []
     encoder.prefixes, encoder.calls = cell.prefixes, []
     encoder.stock_batches = keeps_stock_batches(cell.prompt, task)
-    with warnings.catch_warnings():
+    # Embeddings are known to be finite here; scikit-learn's checks of its own arguments cost more than its metrics.
+    quick = sklearn.config_context(assume_finite=True, skip_parameter_validation=True)
+    with warnings.catch_warnings(), quick:
         warnings.simplefilter("ignore")  # mteb's and scikit-learn's remarks on single labels, once per cell
         scores = task.evaluate(
             encoder,
@@ -425,8 +453,12 @@ def prepare(task: Any) -> Any:
         score, undersample = task._calculate_scores, task._undersample_data
         memo: dict[tuple[str, int, int | None], Any] = {}
 
+        task.hits = []  # per trained classifier: which texts it got right; emptied before each evaluation
+
         def fast_scores(y_test: Any, y_pred: Any) -> Any:
-            return score(np.asarray(y_test[:]), y_pred)
+            labels = np.asarray(y_test[:])
+            task.hits.append(np.asarray(y_pred) == labels)
+            return score(labels, y_pred)
 
         def fast_undersample(dataset: Any, experiment_num: int, idxs: Any = None) -> Any:
             key = (dataset._fingerprint, experiment_num, None if idxs is None else hash(tuple(idxs)))
@@ -456,9 +488,11 @@ class _ArrayLabels:
 
 
 def unit_scores(encoder: SweepEncoder, task: Any, cell: Cell) -> pd.DataFrame | None:
-    """Scores of the units that a test set is made of: nDCG@10 per query, cosine and gold per pair; else None.
+    """Scores of the units that a test set is made of, else None.
 
-    Columns: query_id, score, gold (NaN for retrieval). They carry the test-set noise that the analysis needs.
+    nDCG@10 per query; cosine and gold per STS pair; per text, where accuracy is the task's score, the share of trained
+    classifiers that got it right. Columns: query_id, score, gold (NaN where the task's score is the mean of the units).
+    They carry the test-set noise that the analysis needs.
     """
     from helpers.tasks import subset_data
 
@@ -471,6 +505,12 @@ def unit_scores(encoder: SweepEncoder, task: Any, cell: Cell) -> pd.DataFrame | 
         per_query = evaluator.evaluate(encoder.results)
         rows = [(q, per_query[q]["ndcg_cut_10"], np.nan) for q in sorted(per_query)]
         return pd.DataFrame(rows, columns=["query_id", "score", "gold"])
+    if kind == "Classification" and task.metadata.main_score == "accuracy" and task.hits:
+        if len({len(hits) for hits in task.hits}) > 1:  # folds of a cross-validation hold different texts
+            return None
+        share = np.mean(task.hits, axis=0)
+        ids = [str(n) for n in range(len(share))]
+        return pd.DataFrame({"query_id": ids, "score": share, "gold": np.nan})
     if kind == "STS" and len(encoder.calls) == 2:
         left, right = (encoder.vectors(*call) for call in list(encoder.calls))
         del encoder.calls[2:]

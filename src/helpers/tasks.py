@@ -12,6 +12,7 @@ from typing import Any
 
 import pandas as pd
 
+from helpers.network import reason_behind
 from helpers.study import Study, StudyError, TaskSpec, unknown
 
 
@@ -99,7 +100,7 @@ def _why_not_loaded(name: str, local: Path | None, root: Path | None, error: Exc
         return f"task {name}: the local data in {local.name}/ cannot be used: {type(error).__name__}: {error}"
     looked = f"there is no folder {name}/ in the local task data, and " if root else ""
     return (
-        f"task {name}: {looked}its data could not be loaded from the Hub: {type(error).__name__}: {str(error)[:300]}. "
+        f"task {name}: {looked}its data could not be loaded from the Hub: {reason_behind(error)}. "
         f"Without network: put the data into a folder and name it as data_root or EMBEDDING_TASK_DATA (README)"
     )
 

@@ -127,7 +127,7 @@ def arguments(
         load_best_model_at_end=stopping,
         metric_for_best_model=f"eval_{BEST}" if stopping else None,
         greater_is_better=True if stopping else None,
-        logging_steps=max(1, min(settings.eval_steps, 10)),
+        logging_steps=max(1, min(settings.eval_steps // 4, 10)),
         logging_nan_inf_filter=False,
         seed=seed,
         data_seed=seed,
@@ -195,7 +195,7 @@ def run_training(
 
 def share_cut(model: SentenceTransformer, rows: pd.DataFrame) -> float:
     """Share of the distinct texts of the rows that are longer than the model's limit."""
-    from helpers.embeddings import token_counts
+    from helpers.token_batches import token_counts
 
     columns = [c for c in rows.columns if c in TEXT_COLUMNS or c.startswith("negative_")]
     lengths = token_counts(model, list(pd.unique(rows[columns].to_numpy().ravel())), truncated=False)

@@ -1,0 +1,147 @@
+"""Token batches: texts sorted by length in batches of a padded-token budget, which is tuned once per model and device."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from helpers.run import write_json
+
+if TYPE_CHECKING:
+    from helpers.models import LoadedModel
+
+EncodeRows = Callable[[np.ndarray], np.ndarray]
+CPU_BATCH_TOKENS = 1024  # measured: the fastest budget of a small encoder on a CPU (ENGINE, section 7)
+GPU_BATCH_TOKENS = 65536
+FACTORS = {"cpu": (0.5, 1, 2), "other": (0.25, 0.5, 1, 2, 4)}  # budgets that are tried, times the default
+WORTH_A_CHANGE = 0.05  # smaller gains are noise
+LARGEST_SHARE = 0.025  # of the work at hand that a calibration may cost
+LONGEST_BATCH = 4096
+COUNTED = (
+    4096  # texts that are tokenised at a time; a tokenizer's own records of 300,000 texts take gigabytes
+)
+
+
+def in_batches(
+    model: LoadedModel, lengths: np.ndarray, encode_rows: Callable[[np.ndarray], np.ndarray]
+) -> np.ndarray:
+    """`encode_rows` over all rows, longest first, within the budget of padded tokens: (readings, n, dimension)."""
+    budget = batch_budget(model, lengths, encode_rows)
+    order = np.argsort(-lengths, kind="stable")
+    out: np.ndarray | None = None
+    for batch in batches(lengths[order], budget):
+        rows = order[batch]
+        vectors = within_memory(encode_rows, rows)
+        if out is None:
+            out = np.empty((len(vectors), len(lengths), vectors.shape[2]), dtype=np.float32)
+        out[:, rows] = vectors
+    assert out is not None
+    return out
+
+
+def within_memory(encode_rows: Callable[[np.ndarray], np.ndarray], rows: np.ndarray) -> np.ndarray:
+    """One batch; when the device is out of memory, its two halves, down to single texts."""
+    import torch
+
+    try:
+        return encode_rows(rows)
+    except torch.OutOfMemoryError:
+        if len(rows) == 1:
+            raise
+    torch.cuda.empty_cache()
+    middle = len(rows) // 2
+    return np.concatenate(
+        [within_memory(encode_rows, half) for half in (rows[:middle], rows[middle:])], axis=1
+    )
+
+
+def batch_budget(model: LoadedModel, lengths: np.ndarray, encode_rows: EncodeRows) -> int:
+    """Padded tokens per batch: the study's, else what was tuned for this model and device, else the device's default.
+
+    Tuned on the first work that is large enough, and kept beside the cached vectors.
+    """
+    if model.batch_tokens is not None:
+        return model.batch_tokens
+    default = default_batch_tokens(model.st)
+    kept = model.cache.folder / "batch_tokens" / f"{model.key}.json" if model.cache is not None else None
+    known = _kept_budget(kept)
+    if known is None:
+        factors = FACTORS["cpu" if model.st.device.type == "cpu" else "other"]
+        budgets = [int(default * factor) for factor in factors]
+        sample = 2 * max(budgets)
+        if lengths.sum() * LARGEST_SHARE < 2 * sample * len(budgets):
+            return default
+        seconds = calibrate(lengths, encode_rows, budgets, sample)
+        known = best_budget(seconds, default)
+        if kept is not None:
+            write_json(kept, {"batch_tokens": known, "seconds": seconds})
+    model.batch_tokens = known
+    return known
+
+
+def calibrate(
+    lengths: np.ndarray, encode_rows: EncodeRows, budgets: Sequence[int], sample: int
+) -> dict[int, float]:
+    """Seconds that each budget takes for the same texts of about `sample` tokens, spread over all lengths; best of two."""
+    spread = np.random.default_rng(0).permutation(len(lengths))
+    rows = spread[: int(np.searchsorted(np.cumsum(lengths[spread]), sample)) + 1]
+    rows = rows[np.argsort(-lengths[rows], kind="stable")]
+    within_memory(encode_rows, rows[-1:])  # the first call of a process also sets up its threads and kernels
+    seconds = dict.fromkeys(budgets, float("inf"))
+    for _ in range(2):
+        for budget in budgets:
+            started = time.perf_counter()
+            for batch in batches(lengths[rows], budget):
+                within_memory(encode_rows, rows[batch])
+            seconds[budget] = min(seconds[budget], time.perf_counter() - started)
+    return seconds
+
+
+def best_budget(seconds: Mapping[int, float], default: int) -> int:
+    """The fastest budget; the default unless another one gains more than `WORTH_A_CHANGE`."""
+    fastest = min(seconds, key=lambda budget: seconds[budget])
+    return fastest if seconds[fastest] < (1 - WORTH_A_CHANGE) * seconds[default] else default
+
+
+def _kept_budget(path: Path | None) -> int | None:
+    try:
+        return int(json.loads(path.read_text(encoding="utf-8"))["batch_tokens"]) if path is not None else None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def batches(lengths: np.ndarray, budget: int) -> list[slice]:
+    """Consecutive slices of texts sorted by falling length, each within `budget` padded tokens (at least one text)."""
+    slices, start = [], 0
+    while start < len(lengths):
+        size = int(np.clip(budget // max(int(lengths[start]), 1), 1, LONGEST_BATCH))
+        slices.append(slice(start, min(start + size, len(lengths))))
+        start += size
+    return slices
+
+
+def default_batch_tokens(st: Any) -> int:
+    return CPU_BATCH_TOKENS if st.device.type == "cpu" else GPU_BATCH_TOKENS
+
+
+def token_counts(st: Any, strings: Sequence[str], truncated: bool = True) -> np.ndarray:
+    """Tokens of every string as the model counts them (special tokens included), cut at its maximum length."""
+    tokenizer = st.tokenizer
+    if hasattr(tokenizer, "encode_batch"):  # a static table works on a bare `tokenizers.Tokenizer`
+
+        def count(some: list[str]) -> list[int]:
+            return [len(e.ids) for e in tokenizer.encode_batch(some, add_special_tokens=False)]
+    else:
+
+        def count(some: list[str]) -> list[int]:
+            return [len(ids) for ids in tokenizer(some, truncation=False, verbose=False)["input_ids"]]
+
+    blocks = [list(strings[n : n + COUNTED]) for n in range(0, len(strings), COUNTED)]
+    result = np.asarray([n for block in blocks for n in count(block)], dtype=np.int64)
+    limit = st.max_seq_length
+    return np.minimum(result, limit) if truncated and limit and np.isfinite(limit) else result
