@@ -1,0 +1,102 @@
+"""Data and stand-ins of `benchmarks/sweep.py`: texts drawn from the words of the demo (seeded), a model at no cost."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+PROMPTS = [f"{verb} the {noun} {end}" for verb in ("Find", "Describe", "Match") for noun in ("text", "passage", "topic")
+           for end in ("below:", "that fits best:")]  # fmt: skip
+TASKS = {
+    "retrieval": "SciFact",
+    "sts": "STS15",
+    "pair": "TwitterSemEval2015",
+    "classification": "ImdbClassification",
+    "large-classification": "ImdbClassification",
+    "clustering": "TwentyNewsgroupsClustering.v2",
+    "bitext": "Tatoeba",
+}
+DIMENSION = 384
+
+
+def texts(n: int, low: int, high: int, seed: int) -> list[str]:
+    """n texts of low to high words."""
+    from helpers.demo import read_jsonl
+
+    draw, pool = random.Random(seed), " ".join(p["text"] for p in read_jsonl("passages")).split()
+    return [" ".join(draw.choices(pool, k=draw.randint(low, high))) for _ in range(n)]
+
+
+def write_data(kind: str, folder: Path, share: float = 1.0) -> dict[str, Any]:
+    """Local data of one stock task, `share` of the full size; what a study says about it."""
+    name = TASKS[kind]
+    place = folder / name
+    place.mkdir(parents=True)
+    n = max(60, int(2000 * share))
+    if kind == "retrieval":
+        _write_retrieval(place, max(60, int(3000 * share)), max(20, int(150 * share)))
+    elif kind in ("sts", "bitext", "pair"):
+        half = n // 2
+        one, two = ("sent1", "sent2") if kind == "pair" else ("sentence1", "sentence2")
+        frame = pd.DataFrame({one: texts(half, 8, 24, 3), two: texts(half, 8, 24, 4)})
+        if kind == "pair":
+            frame["labels"] = [number % 2 for number in range(half)]
+        else:
+            frame["score"] = [random.Random(number).uniform(0, 5) for number in range(half)]
+        frame.to_parquet(place / ("deu-eng.parquet" if kind == "bitext" else "test.parquet"))
+    elif kind in ("classification", "large-classification"):
+        rows = n if kind == "classification" else max(200, int(25_000 * share))
+        for split, seed in (("train", 5), ("test", 6)):
+            frame = pd.DataFrame({"text": texts(rows, 8, 40, seed), "label": [k % 6 for k in range(rows)]})
+            frame.to_parquet(place / f"{split}.parquet")
+    else:
+        frame = pd.DataFrame({"sentences": texts(n, 8, 40, 7), "labels": [k % 20 for k in range(n)]})
+        frame.to_parquet(place / "test.parquet")
+    return {"name": name, "subsets": ["deu-eng"] if kind == "bitext" else None}
+
+
+def _write_retrieval(place: Path, documents: int, queries: int) -> None:
+    ids, asked = [f"d{k}" for k in range(documents)], [f"q{k}" for k in range(queries)]
+    corpus = {"_id": ids, "title": "", "text": texts(documents, 60, 180, 1)}
+    pd.DataFrame(corpus).to_parquet(place / "corpus.parquet")
+    pd.DataFrame({"_id": asked, "text": texts(queries, 8, 16, 2)}).to_parquet(place / "queries.parquet")
+    qrels = {"query-id": asked, "corpus-id": ids[:queries], "score": 1}
+    pd.DataFrame(qrels).to_parquet(place / "qrels.parquet")
+
+
+class Table:
+    """Vectors at no cost: every string has a row of a random table, the same in the loop and in the sweep."""
+
+    def __init__(self, rows: int = 4096) -> None:
+        self.rows = np.random.default_rng(0).standard_normal((rows, DIMENSION)).astype(np.float32)
+
+    def __call__(self, strings: list[str]) -> np.ndarray:
+        return np.asarray(self.rows[np.fromiter(map(hash, strings), np.int64, len(strings)) % len(self.rows)])
+
+    def encode(self, model: Any, strings: list[str], prefix: str = "", role: Any = None) -> np.ndarray:
+        """In place of `helpers.embeddings.encode`."""
+        return self([prefix + s for s in strings])
+
+
+class FreeWrapper:
+    """An mteb encoder around a `Table`, for the loop of `mteb.evaluate`; `prompt` stands before every text."""
+
+    def __init__(self, table: Table, meta: Any) -> None:
+        self.table, self.mteb_model_meta, self.prompt = table, meta, ""
+
+    def encode(self, inputs: Any, **kwargs: Any) -> np.ndarray:
+        return self.table([self.prompt + t for t in inputs.dataset["text"][:]])
+
+    def similarity(self, one: Any, two: Any) -> Any:
+        from sentence_transformers.util import cos_sim
+
+        return cos_sim(one, two)
+
+    def similarity_pairwise(self, one: Any, two: Any) -> Any:
+        from sentence_transformers.util import pairwise_cos_sim
+
+        return pairwise_cos_sim(one, two)
