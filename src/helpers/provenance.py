@@ -7,8 +7,11 @@ import hashlib
 import importlib.metadata
 import os
 import platform
+import shutil
 import subprocess
+import sys
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 from helpers.html_table import escaped
@@ -30,6 +33,10 @@ def record() -> dict[str, str]:
 @functools.cache
 def device() -> str:
     """The accelerators that PyTorch sees, else the processor: "2 x NVIDIA H200" or "CPU (x86_64, 16 cores)"."""
+    accelerated = shutil.which("nvidia-smi") or Path("/dev/kfd").exists() or sys.platform == "darwin"
+    processor = f"CPU ({platform.machine()}, {os.cpu_count()} cores)"
+    if not accelerated:
+        return processor  # without the seconds that importing PyTorch takes
     import torch
 
     if torch.cuda.is_available():
@@ -37,7 +44,7 @@ def device() -> str:
         return ", ".join(f"{names.count(n)} x {n}" for n in dict.fromkeys(names))
     if torch.backends.mps.is_available():
         return f"Apple GPU ({platform.machine()})"
-    return f"CPU ({platform.machine()}, {os.cpu_count()} cores)"
+    return processor
 
 
 def provenance(

@@ -114,7 +114,7 @@ def test_a_rerun_of_a_step_changes_no_byte_of_its_tables(tmp_path):
                 text=True,
             )
         )
-    said = [process.communicate(timeout=300)[0] for process in running]
+    said = [process.communicate(timeout=600)[0] for process in running]
     assert [process.returncode for process in running] == [0, 0], said
     assert "1 ran, 0 reused" in said[0] and "tables, notebooks, logs" in said[0]
     tables = [
