@@ -30,8 +30,8 @@ report: $(STAMP) ## run the notebooks of STUDY, then build the site (finished st
 plan: $(STAMP) ## print what STUDY would run and what is already done; runs nothing
 	@"$(BIN)/helpers" plan "$(STUDY)" $(OPTIONS)
 
-test: $(STAMP) ## run the tests (TESTS=tests/test_x.py for some of them)
-	@"$(BIN)/python" -m pytest $(TESTS) $(OPTIONS)
+test: $(STAMP) ## run the tests, several at once (TESTS=tests/test_x.py for some of them)
+	@"$(BIN)/python" -m pytest -n auto --maxprocesses 4 --dist loadfile $(TESTS) $(OPTIONS)
 
 lint: $(STAMP) ## ruff, mypy, and the rules for notebooks
 	@"$(BIN)/ruff" check src tests notebooks
