@@ -345,7 +345,9 @@ def _probe(model: LoadedModel, cells: list[Cell]) -> None:
         return
     try:
         probe(model, prompted[0], next((p for p in prompted if p.query != prompted[0].query), prompted[0]))
-    except (FloatingPointError, RuntimeError) as error:
+    except FloatingPointError as error:  # the cells of such a prompt fail by themselves, the others do not
+        logger.warning("model %s could not be probed: %s", model.label, error)
+    except RuntimeError as error:
         raise StudyError(
             f"model {model.label} fails on the probe: {type(error).__name__}: {error}"
         ) from error
