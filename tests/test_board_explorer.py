@@ -1,5 +1,6 @@
 """The explorer of notebook 04: chosen prompts move ranks; a widget in JupyterLab, a table in the report."""
 
+import pandas as pd
 import pytest
 from board_cells import cells_of
 
@@ -31,6 +32,15 @@ def test_a_chosen_prompt_moves_the_ranks(explorer):
 def test_best_and_worst_are_taken_per_task(explorer):
     assert explorer.best("b") == {("b", "T"): "p1", ("b", "U"): "p0"}
     assert explorer.worst_for_others("b")[("a", "T")] == "p1"
+
+
+def test_no_prompt_can_be_chosen_but_is_no_candidate_for_best():
+    cells = cells_of(SCORES, DEFAULT)
+    none = cells.iloc[[0]].assign(prompt_id="none", kind="none", prompt="", score=0.99)
+    explorer = BoardExplorer(pd.concat([cells, none]))
+    assert explorer.best("a")[("a", "T")] in ("p0", "default")
+    panel = _Panel(explorer)
+    assert panel.prompt.options[0] == ("0.9900  (no prompt)", "none")
 
 
 def test_an_unknown_prompt_is_an_error(explorer):

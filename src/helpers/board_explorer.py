@@ -11,6 +11,7 @@ from helpers.html_table import Html, table, visible_whitespace
 from helpers.leaderboard import board_matrix, borda
 
 Choices = dict[tuple[str, str], str]  # (model, task) -> prompt id; who is absent keeps the default
+BASELINES = {"default": "(default)", "none": "(no prompt)"}
 SHOWN = 90  # characters of a prompt in a list
 
 
@@ -62,7 +63,10 @@ class BoardExplorer:
         }
 
     def _pick(self, model: str, place: int) -> Choices:
-        found = {task: self.prompts(model, task) for task in self.default.columns}
+        # as in the scenarios: over written prompts and the default
+        found = {
+            t: own[own["kind"] != "none"] for t in self.default.columns if len(own := self.prompts(model, t))
+        }
         return {(model, task): own["prompt_id"].iloc[place] for task, own in found.items() if len(own)}
 
     def view(self) -> Any:
@@ -128,7 +132,7 @@ class _Panel:
         """Fill the list of prompts for the model and task that are shown, then show the board."""
         own = self.explorer.prompts(self.model.value, self.task.value)
         shown = [
-            f"{row.score:.4f}  {'(default)' if row.kind == 'default' else visible_whitespace(row.prompt)[:SHOWN]}"
+            f"{row.score:.4f}  {BASELINES.get(row.kind) or visible_whitespace(row.prompt)[:SHOWN]}"
             for row in own.itertuples()
         ]
         default = own.loc[own["kind"] == "default", "prompt_id"]
