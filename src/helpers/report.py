@@ -10,6 +10,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+from helpers.markup import raw_html
+from helpers.provenance import provenance
 from helpers.report_sources import prepare
 from helpers.search_index import complete_index
 from helpers.site_pages import check_site, tidy_site
@@ -46,6 +48,9 @@ def render_site(root: Path | str | None = None, strict: bool = False) -> Path:
         for part in ("_quarto.yml", "index.qmd"):
             shutil.copy(root / part, build / part)
         shutil.copytree(root / "site", build / "site")
+        for page in (build / "site").glob("*.qmd"):  # written by hand, without numbers of a study
+            foot = raw_html(provenance([], name))
+            page.write_text(f"{page.read_text(encoding='utf-8')}\n\n{foot}", encoding="utf-8")
         shutil.copytree(report, build / "report", ignore=shutil.ignore_patterns(".build-*", "executed"))
         _render(program, build, name)
         site = build / "_site"

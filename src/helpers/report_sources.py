@@ -15,7 +15,7 @@ from helpers import comparison_page
 from helpers.examples import examples_html
 from helpers.glossary import glossary_html, terms_html
 from helpers.kit import KIT, vega_bundle
-from helpers.markup import raw_html, scrub
+from helpers.markup import raw_html, scrub, with_findings
 from helpers.methods_page import methods_html
 from helpers.provenance import RECORD, provenance
 from helpers.study_pages import banner, run_card, study_page
@@ -46,6 +46,7 @@ def prepare(root: Path, runs: list[StudyRun], renderer: str) -> Path:
         sections.append({"section": run.title, "contents": contents})
     _write_page(report / "methods.qmd", "Methods: every definition", methods_html() + foot)
     sections.append("report/methods.qmd")
+    sections += [f"site/{page.name}" for page in sorted((root / "site").glob("*.qmd"))]
     sections.append({"section": "Many GPUs", "contents": ["site/slurm.qmd", "site/kubernetes.qmd"]})
     sidebar = {"website": {"sidebar": {"style": "docked", "search": True, "contents": sections}}}
     (report / "_sidebar.yml").write_text(
@@ -96,6 +97,7 @@ def notebook_page(notebook: Any, run: StudyRun, name: str, renderer: str) -> Any
     step = name[:2]
     executed = (notebook.metadata.get("papermill") or {}).get("end_time") or ""
     recorded = notebook.metadata.get(RECORD)
+    said = [entry for entry in run.findings if entry["step"] == step]
     cells = [c for c in notebook.cells if not UNSEEN & set(c.metadata.get("tags", []))]
     title = f"{int(step)} · {STEP_NAMES.get(step, step)}"
     for cell in cells:
@@ -106,6 +108,9 @@ def notebook_page(notebook: Any, run: StudyRun, name: str, renderer: str) -> Any
     for cell in cells:
         if cell.cell_type == "code":
             _plain_cell(cell)
+            for output in cell.outputs:
+                if "text/html" in (output.get("data") or {}):
+                    output.data["text/html"] = with_findings(output.data["text/html"], said)
             hidden = {"hide-input", "remove-input"} & set(
                 cell.metadata.get("tags", [])
             )  # Quarto ignores these tags

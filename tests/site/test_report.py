@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import stat
 from pathlib import Path
 
 import pytest
 
+from helpers.markup import with_findings
 from helpers.report import ReportError, check_site, render_site
 from helpers.search_index import entries
 from helpers.site_pages import tidy_page
@@ -36,6 +38,22 @@ def test_landing_page_links_each_finding_to_its_figure(site):
     page = read(site, "index.html")
     assert 'href="report/demo/03_inflation.html#fig-inflation-0"' in page
     assert "demo 03: &lt;script&gt;document.title=&#x27;hacked&#x27;" in page
+
+
+def test_a_figure_has_the_finding_that_names_it_as_its_title(site):
+    page = read(site, "report/demo/03_inflation.html")
+    first, second = re.findall(r'<figcaption class="hp-title">(.*?)</figcaption>', page)
+    assert first.startswith("demo 03: &lt;script&gt;") and '<span class="hp-what">Finding 0 of 03' in first
+    assert second.startswith("Finding 1 of 03")
+    long = with_findings(
+        first_figure(page), [{"figure": "fig-inflation-0", "text": "It rises. " + "x " * 200}]
+    )
+    assert '<figcaption class="hp-title">It rises.<span' in long
+
+
+def first_figure(page: str) -> str:
+    head = page[page.index('<figure class="hp-chart') : page.index("</figcaption>")] + "</figcaption>"
+    return re.sub(r'<span class="hp-what">.*?</span>', "", head)
 
 
 def test_incomplete_run_says_so_on_every_page_of_it(site):
