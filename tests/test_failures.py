@@ -193,7 +193,7 @@ class Answer(http.server.BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         path = self.path.split("?")[0]
         self.server.asked[f"{self.command} {path}"] += 1
-        _, _, name = path.partition("/resolve/main/")
+        name = path.partition("/resolve/")[2].partition("/")[2]
         file = self.server.model / name
         if not path.startswith(("/org/tiny/", "/api/models/org/tiny")) or (
             name.endswith("modules.json")

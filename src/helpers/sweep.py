@@ -13,6 +13,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -47,7 +48,7 @@ class Cell:
     prompt: Prompt
     prefixes: Prefixes
 
-    @property
+    @cached_property
     def stem(self) -> str:
         return f"{digest(self.slot)}-{digest(self.identity)}"
 
