@@ -46,7 +46,6 @@ def prepare(root: Path, runs: list[StudyRun], renderer: str) -> Path:
         sections.append({"section": run.title, "contents": contents})
     _write_page(report / "methods.qmd", "Methods: every definition", methods_html() + foot)
     sections.append("report/methods.qmd")
-    sections += [f"site/{page.name}" for page in sorted((root / "site").glob("*.qmd"))]
     sections.append({"section": "Many GPUs", "contents": ["site/slurm.qmd", "site/kubernetes.qmd"]})
     sidebar = {"website": {"sidebar": {"style": "docked", "search": True, "contents": sections}}}
     (report / "_sidebar.yml").write_text(
