@@ -128,11 +128,15 @@ def finished_cells(folder: Path, share: float) -> tuple[Any, Any, int, float]:
     import pandas as pd
     from tiny import STATIC, prompt_rows, tiny_study
 
+    from helpers.demo import read_jsonl
+    from helpers.models import load_model
     from helpers.sweep import run_sweep
 
+    columns = [[row[key] for row in read_jsonl("sts")] for key in ("sentence1", "sentence2")]
     tasks, wanted = ["DemoSTS", "DemoRetrieval"], int(10_000 * share)
     each = wanted // len(tasks)
     study = tiny_study(folder, [STATIC], tasks, baselines=[])
+    load_model(study.models[0])  # imports are not the engine's own cost
     rows = pd.concat(
         [prompt_rows(t, *(f"Prompt {k}:" for k in range(each))) for t in tasks], ignore_index=True
     )
@@ -140,7 +144,7 @@ def finished_cells(folder: Path, share: float) -> tuple[Any, Any, int, float]:
     def evaluate(encoder: Any, task: Any, cell: Any) -> dict[str, Any]:
         encoder.prefixes, encoder.calls = cell.prefixes, []
         sides = ("query", "document") if task.metadata.type == "Retrieval" else ("both", "both")
-        for side, texts in zip(sides, TEXTS, strict=True):
+        for side, texts in zip(sides, columns, strict=True):
             encoder.vectors(side, texts)
         return {"main_score": 0.5, "cosine_spearman": 0.5}
 
@@ -148,11 +152,9 @@ def finished_cells(folder: Path, share: float) -> tuple[Any, Any, int, float]:
         at_no_cost(Table()),
         patch("helpers.sweep.evaluate", evaluate),
     ):
-        seconds, _ = timed(run_sweep, study, folder / "run", rows, progress=None)
+        seconds, reports = timed(run_sweep, study, folder / "run", rows, progress=None)
+    assert sum(r.done for r in reports) == each * len(tasks), reports[0].reasons[:1]
     return study, rows, each * len(tasks), seconds
-
-
-TEXTS = [[f"text {k} of a side" for k in range(200)], [f"text {k} of the other side" for k in range(200)]]
 
 
 def overhead(share: float) -> bool:
