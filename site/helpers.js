@@ -56,7 +56,11 @@ window.helpersKit = (function () {
       return window.vegaEmbed(plot, spec, { renderer: "svg", actions: false, tooltip: { theme: dark ? "dark" : "light" } });
     }).then(function (result) {
       var svg = plot.querySelector("svg"), picture = figure.querySelector(".hp-picture");
-      if (svg) { svg.setAttribute("role", "img"); svg.setAttribute("aria-label", picture ? picture.alt : figure.dataset.title); }
+      if (svg) {
+        svg.setAttribute("role", "img"); svg.setAttribute("aria-label", picture ? picture.alt : figure.dataset.title);
+        // one picture with one text: some of Vega's mark groups have a role and no name
+        Array.from(svg.children).forEach(function (part) { part.setAttribute("aria-hidden", "true"); });
+      }
       if (figure.helpersView) figure.helpersView.finalize();
       figure.helpersView = result;
       figure.classList.add("hp-drawn");
