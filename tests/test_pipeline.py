@@ -198,6 +198,7 @@ def test_a_study_outside_the_studies_folder_is_named_by_its_file(project):
     assert chain.command == "make report STUDY=mine.yml" and chain.parameters["01"] == {"study": "mine.yml"}
     assert chain.folder == project / "data" / "runs" / "mine"
 
+
 def test_every_place_of_published_results_is_watched(tmp_path, monkeypatch):
     monkeypatch.setenv("PUBLISHED_RESULTS_MINE", "/results")
     monkeypatch.setenv("PUBLISHED_DEFAULTS", "/defaults.parquet")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from tiny_models import plain
 
-from helpers.embeddings import embed_many
+from helpers.embeddings import embed_in_stock_batches, embed_many
 from helpers.models import LoadedModel
 from helpers.prompt_pooling import encode_both
 from helpers.study import ModelSpec, Study
@@ -26,18 +26,33 @@ def test_both_poolings_equal_those_of_sentence_transformers(tmp_path):
     assert (pooled[1] == apart[1]).all()  # and only there
 
 
-def test_the_twin_of_an_embedded_model_encodes_nothing(tmp_path, monkeypatch):
+def twins(tmp_path):
     one, other = plain(tmp_path / "1"), plain(tmp_path / "2")
     first = LoadedModel(one.spec, one.wrapper, tmp_path / "cache")
     apart = one.spec.model_copy(update={"include_prompt": False})
     second = LoadedModel(apart, other.wrapper, tmp_path / "cache")
     first.has_twin = second.has_twin = True
+    return first, second
+
+
+def test_the_twin_of_an_embedded_model_encodes_nothing(tmp_path, monkeypatch):
+    first, second = twins(tmp_path)
     assert first.twin_key == second.key and second.twin_key == first.key
     request = (TEXTS, "query: ", "query")
     embed_many(first, [request])
     monkeypatch.setattr("helpers.embeddings.encode_both", None)  # a further pass would fail
     found = embed_many(second, [request])[0]
     assert found == pytest.approx(second.st.encode(TEXTS, prompt="query: "), abs=1e-6)
+
+
+def test_without_a_prompt_stock_batches_serve_the_twin_too(tmp_path, monkeypatch):
+    first, second = twins(tmp_path)
+    plain_ones = embed_in_stock_batches(first, (TEXTS, "", None))
+    prompted = embed_in_stock_batches(first, (TEXTS, "query: ", None))
+    assert np.abs(embed_in_stock_batches(second, (TEXTS, "query: ", None)) - prompted).max() > 1e-3
+    monkeypatch.setattr("helpers.embeddings.stock_vectors", None)  # a further pass would fail
+    assert (embed_in_stock_batches(second, (TEXTS, "", None)) == plain_ones).all()
+    assert plain_ones == pytest.approx(first.st.encode(TEXTS), abs=1e-6)
 
 
 def test_a_twin_differs_in_nothing_but_the_pooling_of_the_prompt():

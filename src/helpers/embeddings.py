@@ -16,6 +16,7 @@ from helpers.token_batches import in_batches, token_counts
 if TYPE_CHECKING:
     from helpers.models import LoadedModel
 
+STOCK_BATCH = 32  # mteb's
 Rows = tuple[np.ndarray, np.ndarray]  # vectors of distinct strings, and which of them each text has
 
 
@@ -44,6 +45,30 @@ def embed_many(model: LoadedModel, requests: Sequence[Request]) -> list[np.ndarr
     if open_ones and model.cache is not None:
         model.cache.shrink()
     return [r for r in results if r is not None]
+
+
+def embed_in_stock_batches(model: LoadedModel, request: Request) -> np.ndarray:
+    """One list of texts as stock mteb's wrapper encodes it, in its batches: (n, dimension) float32, kept on disk.
+
+    Without a prompt there is none to pool, so the vectors are the twin's too (`Study.twin`).
+    """
+    texts, prefix, role = request
+    if model.cache is None:
+        return stock_vectors(model.st, texts, prefix, role)
+    owners = [model.key] if prefix or not model.has_twin else [model.key, model.twin_key]
+    keys = [model.cache.key(f"{owner} in stock batches", request) for owner in owners]
+    found = model.cache.read(keys[0], len(texts))
+    if found is None:
+        found = stock_vectors(model.st, texts, prefix, role)
+        for key in keys:
+            model.cache.write(key, found)
+    return found
+
+
+def stock_vectors(st: Any, texts: Sequence[str], prefix: str, role: Role) -> np.ndarray:
+    """What sentence-transformers gives for these texts and this prompt in batches of `STOCK_BATCH`."""
+    method = {"query": st.encode_query, "document": st.encode_document, None: st.encode}[role]
+    return np.asarray(method(list(texts), prompt=prefix, batch_size=STOCK_BATCH, show_progress_bar=False))
 
 
 def _groups(model: LoadedModel, requests: Sequence[Request], numbers: list[int]) -> list[list[int]]:

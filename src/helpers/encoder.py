@@ -9,12 +9,17 @@ import numpy as np
 
 from helpers.application import Prefixes, Role, has_sides
 from helpers.embedding_cache import texts_digest
-from helpers.embeddings import embed_many, prompt_is_text, uses_chat_template
+from helpers.embeddings import (
+    embed_in_stock_batches,
+    embed_many,
+    prompt_is_text,
+    stock_vectors,
+    uses_chat_template,
+)
 from helpers.models import LoadedModel
 from helpers.study import StudyError
 from helpers.token_batches import token_counts
 
-STOCK_BATCH = 32
 DOCUMENT_BLOCK = 50_000
 QUERY_BLOCK = 256
 DESCRIBED = 2_000  # texts of a side over which the share of cut ones is counted
@@ -121,12 +126,12 @@ class SweepEncoder:
         self.calls.append((side, texts))
         prefix, role = self._prefix(side)
         if self.exact:
-            return self._stock_vectors(texts, prefix, role)
+            return stock_vectors(self.model.st, texts, prefix, role)
         stock = self.stock_batches and role is None
         key = (self.key_of(texts), ("stock " if stock else "") + prefix, role)
         if key not in self._store:
             if stock:
-                self._store[key] = self._stock_vectors(texts, prefix, role)
+                self._store[key] = embed_in_stock_batches(self.model, (texts, prefix, role))
             else:
                 self._store[key] = embed_many(self.model, [(texts, prefix, role)])[0]
         return self._store[key]
@@ -184,11 +189,6 @@ class SweepEncoder:
         if side == "document":
             return self.prefixes.document, "document"
         return ("" if side == "plain" else self.prefixes.both), None
-
-    def _stock_vectors(self, texts: list[str], prefix: str, role: Role) -> np.ndarray:
-        st = self.model.st
-        method = {"query": st.encode_query, "document": st.encode_document, None: st.encode}[role]
-        return np.asarray(method(texts, prompt=prefix, batch_size=STOCK_BATCH, show_progress_bar=False))
 
     def _top(self, queries: np.ndarray, documents: np.ndarray, top_k: int) -> tuple[np.ndarray, np.ndarray]:
         """Scores and positions of the best documents per query; memory is bounded by a block of each side."""
