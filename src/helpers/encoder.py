@@ -199,8 +199,8 @@ class SweepEncoder:
         for first in range(0, len(documents), DOCUMENT_BLOCK):
             block = _tensor(documents[first : first + DOCUMENT_BLOCK])
             for start in parts:
-                scores = torch.as_tensor(self.similarity(queries[start : start + QUERY_BLOCK], block))
-                value, place = scores.topk(min(top_k, scores.shape[1]), dim=1)
+                similar = torch.as_tensor(self.similarity(queries[start : start + QUERY_BLOCK], block))
+                value, place = similar.topk(min(top_k, similar.shape[1]), dim=1)
                 place = place + first
                 if start in best:
                     value, place = (
@@ -212,8 +212,9 @@ class SweepEncoder:
                 best[start] = value, place
         if not best:
             return np.zeros((len(queries), 0)), np.zeros((len(queries), 0), int)
-        scores, places = zip(*(best[start] for start in parts), strict=True)
-        return torch.cat(scores).cpu().numpy(), torch.cat(places).cpu().numpy()
+        scores = torch.cat([best[start][0] for start in parts])
+        places = torch.cat([best[start][1] for start in parts])
+        return scores.cpu().numpy(), places.cpu().numpy()
 
     def _rerank(self, queries: Any, **kwargs: Any) -> dict[str, dict[str, float]]:
         """Reranking through stock mteb's own wrapper, which sees only `encode` and `similarity` of this object."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -285,7 +285,7 @@ def _task_result(records: list[dict[str, Any]]) -> Any:
     from mteb.results.task_result import TaskResult
 
     first = records[0]
-    scores: dict[str, list[dict[str, Any]]] = {}
+    scores: dict[str, list[Mapping[str, Any]]] = {}
     for record in records:
         entry = {
             **record["scores"],
