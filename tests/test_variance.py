@@ -89,7 +89,7 @@ def test_intervals_hold_the_estimate_and_the_finding_names_it():
 def test_the_interval_of_the_wording_share_covers():
     true = TRUE["prompt"] / (sum(TRUE.values()) - TRUE["task"])
     hits = []
-    for seed in range(60):
+    for seed in range(24):
         row = variance_components(simulated(4, 8, 6, seed)).set_index("source").loc["prompt"]
         hits.append(row["share_on_task_low"] <= true <= row["share_on_task_high"])
     assert np.mean(hits) >= 0.85
