@@ -52,7 +52,6 @@ long_one = pytest.mark.skipif(not WHOLE, reason="takes minutes; set HELPERS_WHOL
         pytest.param("STS15", None, None, marks=long_one),
         ("TweetSentimentClassification", ["english"], None),
         pytest.param("SciFact", None, None, marks=long_one),
-        ("SciFact", None, 16),
     ],
 )
 def test_the_default_on_real_data_equals_a_plain_mteb_evaluate(
