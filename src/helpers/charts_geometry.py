@@ -194,6 +194,19 @@ def dumbbell(distractors: pd.DataFrame, metric: str = "recall_at_1") -> alt.TopL
     return choice.on(alt.layer(lines, points))
 
 
+def corners(x: alt.X, y: alt.Y) -> tuple[alt.Chart, alt.LayerChart]:
+    """Outline and corner names of the Q-D-A triangle on two axes."""
+    edges = alt.Chart(CORNERS.iloc[[0, 1, 2, 0]].assign(order=range(4)))
+    outline = edges.mark_line(color=MUTED, strokeWidth=1).encode(x=x, y=y, order="order:O")
+    names = alt.layer(
+        *[
+            alt.Chart(part).mark_text(color=INK, dy=dy).encode(x=x, y=y, text="corner:N")
+            for part, dy in ((CORNERS.iloc[:2], 15), (CORNERS.iloc[2:], -10))
+        ]
+    )
+    return outline, names
+
+
 def triangle(per_query: pd.DataFrame, limit: int = 2000, seed: int = 42) -> alt.TopLevelMixin:
     """Figure 2: every relevant instruction-query between query, distractor and target, and what it hits.
 
@@ -211,14 +224,7 @@ def triangle(per_query: pd.DataFrame, limit: int = 2000, seed: int = 42) -> alt.
     choice = _Choice(rows, ("model", "set"))
     x = alt.X("x:Q", axis=None, scale=alt.Scale(domain=[-0.12, 1.12]))
     y = alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[-0.1, 0.98]))
-    edges = alt.Chart(CORNERS.iloc[[0, 1, 2, 0]].assign(order=range(4)))
-    outline = edges.mark_line(color=MUTED, strokeWidth=1).encode(x=x, y=y, order="order:O")
-    names = alt.layer(
-        *[
-            alt.Chart(part).mark_text(color=INK, dy=dy).encode(x=x, y=y, text="corner:N")
-            for part, dy in ((CORNERS.iloc[:2], 15), (CORNERS.iloc[2:], -10))
-        ]
-    )
+    outline, names = corners(x, y)
     panels = []
     for column, title in (("normal", "without distractors"), ("paraphrase", "with paraphrase distractors")):
         points = (

@@ -9,8 +9,8 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from helpers.charts import INK, MUTED, PALETTE, show
-from helpers.charts_geometry import CORNERS
+from helpers.charts import INK, PALETTE, show
+from helpers.charts_geometry import corners
 
 SCORES = [0.52, 0.53, 0.545, 0.55, 0.555, 0.56, 0.562, 0.57, 0.575, 0.58, 0.59, 0.60]  # of twelve prompts
 
@@ -124,14 +124,7 @@ def triangle() -> Any:
     )
     x = alt.X("x:Q", axis=None, scale=alt.Scale(domain=[-0.9, 1.6]))
     y = alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[-0.12, 1]))
-    edges = alt.Chart(CORNERS.iloc[[0, 1, 2, 0]].assign(order=range(4)))
-    outline = edges.mark_line(color=MUTED, strokeWidth=1).encode(x=x, y=y, order="order:O")
-    names = alt.layer(
-        *[
-            alt.Chart(part).mark_text(color=INK, dy=dy).encode(x=x, y=y, text="corner:N")
-            for part, dy in ((CORNERS.iloc[:2], 15), (CORNERS.iloc[2:], -10))
-        ]
-    )
+    outline, names = corners(x, y)
     base = alt.Chart(points).encode(x=x, y=y, tooltip=["note:N", "query:Q", "distractor:Q", "target:Q"])
     dots = base.mark_circle(size=110, opacity=1).encode(
         color=alt.Color("note:N", legend=None, scale=alt.Scale(range=PALETTE))
