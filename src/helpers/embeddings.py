@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from helpers.token_batches import in_batches, token_counts
 if TYPE_CHECKING:
     from helpers.models import LoadedModel
 
+T = TypeVar("T")
 STOCK_BATCH = 32  # mteb's
 Rows = tuple[np.ndarray, np.ndarray]  # vectors of distinct strings, and which of them each text has
 
@@ -67,8 +68,15 @@ def embed_in_stock_batches(model: LoadedModel, request: Request) -> np.ndarray:
 
 def stock_vectors(st: Any, texts: Sequence[str], prefix: str, role: Role) -> np.ndarray:
     """What sentence-transformers gives for these texts and this prompt in batches of `STOCK_BATCH`."""
-    method = {"query": st.encode_query, "document": st.encode_document, None: st.encode}[role]
-    return np.asarray(method(list(texts), prompt=prefix, batch_size=STOCK_BATCH, show_progress_bar=False))
+    encode_texts = encode_method(st, role)
+    return np.asarray(
+        encode_texts(list(texts), prompt=prefix, batch_size=STOCK_BATCH, show_progress_bar=False)
+    )
+
+
+def encode_method(st: Any, role: Role) -> Any:
+    """The method with which sentence-transformers embeds texts of this role."""
+    return {"query": st.encode_query, "document": st.encode_document, None: st.encode}[role]
 
 
 def _groups(model: LoadedModel, requests: Sequence[Request], numbers: list[int]) -> list[list[int]]:
@@ -105,12 +113,7 @@ def shares_pass(model: LoadedModel) -> bool:
 
 def _encode_with_twin(model: LoadedModel, requests: Sequence[Request]) -> list[Rows]:
     """Encode requests of one role together; the model with the other pooling finds its vectors in the cache."""
-    index: dict[tuple[str, str], int] = {}
-    places = [
-        np.fromiter((index.setdefault((prefix, t), len(index)) for t in texts), np.int64, len(texts))
-        for texts, prefix, _ in requests
-    ]
-    pairs = list(index)
+    pairs, places = _distinct([[(prefix, text) for text in texts] for texts, prefix, _ in requests])
     lengths = token_counts(model.st, [prefix + text for prefix, text in pairs])
 
     def encode_rows(rows: np.ndarray) -> np.ndarray:
@@ -131,13 +134,21 @@ def _encode_group(model: LoadedModel, requests: Sequence[Request]) -> list[Rows]
     if joined and model.reuses_prefix:
         return _encode_behind_prompts(model, requests)
     prefix = "" if joined else requests[0][1]
-    index: dict[str, int] = {}
-    places = []
-    for texts, own_prefix, _ in requests:
-        strings = [own_prefix + t for t in texts] if joined else list(texts)
-        places.append(np.fromiter((index.setdefault(s, len(index)) for s in strings), np.int64, len(strings)))
-    unique = encode(model, list(index), prefix, requests[0][2])
+    strings, places = _distinct(
+        [[own + text for text in texts] if joined else texts for texts, own, _ in requests]
+    )
+    unique = encode(model, strings, prefix, requests[0][2])
     return [(unique, place) for place in places]
+
+
+def _distinct(lists: Sequence[Sequence[T]]) -> tuple[list[T], list[np.ndarray]]:
+    """The distinct items of all lists in order of appearance, and where each list's items are among them."""
+    index: dict[T, int] = {}
+    places = [
+        np.fromiter((index.setdefault(item, len(index)) for item in items), np.int64, len(items))
+        for items in lists
+    ]
+    return list(index), places
 
 
 def _encode_behind_prompts(model: LoadedModel, requests: Sequence[Request]) -> list[Rows]:
@@ -185,9 +196,7 @@ def encode(model: LoadedModel, strings: Sequence[str], prefix: str = "", role: R
     if not strings:
         return np.zeros((0, model.dimension), dtype=np.float32)
     lengths = token_counts(model.st, [prefix + s for s in strings])
-    method = {"query": model.st.encode_query, "document": model.st.encode_document, None: model.st.encode}[
-        role
-    ]
+    method = encode_method(model.st, role)
 
     def encode_rows(rows: np.ndarray) -> np.ndarray:
         some = [strings[i] for i in rows]

@@ -27,9 +27,7 @@ COUNTED = (
 )
 
 
-def in_batches(
-    model: LoadedModel, lengths: np.ndarray, encode_rows: Callable[[np.ndarray], np.ndarray]
-) -> np.ndarray:
+def in_batches(model: LoadedModel, lengths: np.ndarray, encode_rows: EncodeRows) -> np.ndarray:
     """`encode_rows` over all rows, longest first, within the budget of padded tokens: (readings, n, dimension)."""
     budget = batch_budget(model, lengths, encode_rows)
     order = np.argsort(-lengths, kind="stable")
@@ -44,7 +42,7 @@ def in_batches(
     return out
 
 
-def within_memory(encode_rows: Callable[[np.ndarray], np.ndarray], rows: np.ndarray) -> np.ndarray:
+def within_memory(encode_rows: EncodeRows, rows: np.ndarray) -> np.ndarray:
     """One batch; when the device is out of memory, its two halves, down to single texts."""
     import torch
 
