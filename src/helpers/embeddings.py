@@ -9,8 +9,9 @@ import numpy as np
 
 from helpers.application import Role
 from helpers.embedding_cache import Request
+from helpers.model_shape import is_pooled_transformer, prompt_is_text
 from helpers.prefix_reuse import FEWEST_TEXTS, encode_suffixes, prompt_states, split
-from helpers.prompt_pooling import can_share_pass, encode_both
+from helpers.prompt_pooling import encode_both
 from helpers.token_batches import in_batches, token_counts
 
 if TYPE_CHECKING:
@@ -89,26 +90,9 @@ def _groups(model: LoadedModel, requests: Sequence[Request], numbers: list[int])
     return list(by_role.values())
 
 
-def prompt_is_text(st: Any) -> bool:
-    """Whether a prompt is nothing but the beginning of the text: no pooling without it, no chat message of its own."""
-    return pools_prompt(st) and not uses_chat_template(st)
-
-
-def pools_prompt(st: Any) -> bool:
-    """Whether the prompt's tokens enter the pooling, as the study or the model's own loader set it."""
-    from sentence_transformers.sentence_transformer.modules import Pooling
-
-    return all(module.include_prompt for module in st if isinstance(module, Pooling))
-
-
-def uses_chat_template(st: Any) -> bool:
-    """Whether sentence-transformers turns the prompt into a system message of this backbone (ENGINE, trap T18)."""
-    return "message" in (getattr(st[0], "modality_config", None) or {})
-
-
 def shares_pass(model: LoadedModel) -> bool:
     """Whether one pass is to give both poolings: the prompt is not pooled here, or not in another model of the study."""
-    return (model.has_twin or not prompt_is_text(model.st)) and can_share_pass(model.st)
+    return (model.has_twin or not prompt_is_text(model.st)) and is_pooled_transformer(model.st)
 
 
 def _encode_with_twin(model: LoadedModel, requests: Sequence[Request]) -> list[Rows]:

@@ -12,10 +12,9 @@ from helpers.embedding_cache import texts_digest
 from helpers.embeddings import (
     embed_in_stock_batches,
     embed_many,
-    prompt_is_text,
     stock_vectors,
-    uses_chat_template,
 )
+from helpers.model_shape import prompt_is_text, uses_chat_template
 from helpers.models import LoadedModel
 from helpers.study import StudyError
 from helpers.token_batches import token_counts

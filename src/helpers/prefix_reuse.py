@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from helpers.model_shape import is_pooled_transformer
+
 TOLERANCE = 1e-5
 FEWEST_TEXTS = 4  # below that the extra pass over the prompt costs more than it saves
 CHECKED = ("Represent the text for a search: ", ["a cat", "the long way home in the rain", "bread"])
@@ -53,19 +55,10 @@ def tolerance(st: Any) -> float:
 
 def has_causal_backbone(st: Any) -> bool:
     """A torch decoder with causal attention over all tokens and rotary positions, pooled from its last token."""
-    from sentence_transformers.sentence_transformer.modules import Dense, Normalize, Pooling, Transformer
-
-    from helpers.embeddings import uses_chat_template
-
-    modules = list(st)
-    if len(modules) < 2 or not isinstance(modules[0], Transformer) or not isinstance(modules[1], Pooling):
+    if not is_pooled_transformer(st):
         return False
-    body, pooling = modules[0], modules[1]
-    if body.backend != "torch" or uses_chat_template(st) or pooling.pooling_mode != "lasttoken":
-        return False
-    if body.query_length is not None or body.document_length is not None:  # a maximum length for each role
-        return False
-    if not all(isinstance(module, (Dense, Normalize)) for module in modules[2:]):
+    body, pooling = st[0], st[1]
+    if body.backend != "torch" or pooling.pooling_mode != "lasttoken":
         return False
     config = body.config
     layers = getattr(config, "layer_types", None) or ["full_attention"]

@@ -13,22 +13,6 @@ from typing import Any
 import numpy as np
 
 
-def can_share_pass(st: Any) -> bool:
-    """Whether the model is a transformer, a pooling layer and layers on the pooled vector, and its prompts are text."""
-    from sentence_transformers.sentence_transformer.modules import Dense, Normalize, Pooling, Transformer
-
-    from helpers.embeddings import uses_chat_template
-
-    modules = list(st)
-    return (
-        len(modules) > 1
-        and isinstance(modules[0], Transformer)
-        and isinstance(modules[1], Pooling)
-        and all(isinstance(module, (Dense, Normalize)) for module in modules[2:])
-        and not uses_chat_template(st)
-    )
-
-
 def encode_both(st: Any, prefixes: Sequence[str], texts: Sequence[str]) -> np.ndarray:
     """One batch of prefix + text: a (2, n, dimension) float32 array, prompt tokens pooled [0] and not pooled [1]."""
     import torch

@@ -204,7 +204,7 @@ def share_cut(model: SentenceTransformer, rows: pd.DataFrame) -> float:
 
 def check_trainable(model: SentenceTransformer) -> None:
     """Raise where the prompt is not simply the beginning of the text, because the training joins both."""
-    from helpers.embeddings import prompt_is_text
+    from helpers.model_shape import prompt_is_text
 
     if not prompt_is_text(model):
         raise TrainingError(
