@@ -194,7 +194,7 @@ def dumbbell(distractors: pd.DataFrame, metric: str = "recall_at_1") -> alt.TopL
     return choice.on(alt.layer(lines, points))
 
 
-def corners(x: alt.X, y: alt.Y) -> tuple[alt.Chart, alt.LayerChart]:
+def corners(x: alt.X, y: alt.Y) -> tuple[Any, Any]:
     """Outline and corner names of the Q-D-A triangle on two axes."""
     edges = alt.Chart(CORNERS.iloc[[0, 1, 2, 0]].assign(order=range(4)))
     outline = edges.mark_line(color=MUTED, strokeWidth=1).encode(x=x, y=y, order="order:O")
