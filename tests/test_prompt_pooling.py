@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from tiny_models import plain
 
-from helpers.embeddings import embed_in_stock_batches, embed_many
+from helpers.embeddings import embed_in_stock_batches, embed_many, stock_vectors
+from helpers.model_shape import is_pooled_transformer
 from helpers.models import LoadedModel
 from helpers.prompt_pooling import encode_both
 from helpers.study import ModelSpec, Study
@@ -53,6 +54,20 @@ def test_without_a_prompt_stock_batches_serve_the_twin_too(tmp_path, monkeypatch
     monkeypatch.setattr("helpers.embeddings.stock_vectors", None)  # a further pass would fail
     assert (embed_in_stock_batches(second, (TEXTS, "", None)) == plain_ones).all()
     assert plain_ones == pytest.approx(first.st.encode(TEXTS), abs=1e-6)
+
+
+def test_a_maximum_length_of_one_role_keeps_a_model_off_the_shared_pass(tmp_path):
+    st = plain(tmp_path).st
+    assert is_pooled_transformer(st)
+    st[0].query_length = 8  # the modules alone would not cut queries at it
+    assert not is_pooled_transformer(st)
+
+
+def test_vectors_of_stock_batches_are_checked_like_all_others(tmp_path):
+    st = plain(tmp_path).st
+    st.encode = lambda texts, **_: np.full((len(texts), 4), np.nan)
+    with pytest.raises(FloatingPointError, match="3 embeddings are not finite"):
+        stock_vectors(st, TEXTS, "", None)
 
 
 def test_a_twin_differs_in_nothing_but_the_pooling_of_the_prompt():

@@ -70,9 +70,11 @@ def embed_in_stock_batches(model: LoadedModel, request: Request) -> np.ndarray:
 def stock_vectors(st: Any, texts: Sequence[str], prefix: str, role: Role) -> np.ndarray:
     """What sentence-transformers gives for these texts and this prompt in batches of `STOCK_BATCH`."""
     encode_texts = encode_method(st, role)
-    return np.asarray(
+    vectors = np.asarray(
         encode_texts(list(texts), prompt=prefix, batch_size=STOCK_BATCH, show_progress_bar=False)
     )
+    _refuse_useless(vectors, [prefix + text for text in texts])
+    return vectors
 
 
 def encode_method(st: Any, role: Role) -> Any:
