@@ -69,20 +69,6 @@ def cached_model(spec: ModelSpec, folder: Path, identity: dict[str, Any]) -> Loa
 
     A vector that is not in the run's cache (`HELPERS_CACHE_GB` was too small) is an error of the cell that needs it.
     """
-
     model = load_model(spec, folder, device="cpu")
     model.identity, model.only_cached = identity, True
-    assert model.cache is not None
-    read = model.cache.read
-
-    def refuse(*args: Any, **kwargs: Any) -> Any:
-        raise LookupError("a vector is not in the embedding cache of the run")
-
-    def found(*args: Any) -> Any:
-        vectors = read(*args)
-        return vectors if vectors is not None else refuse()
-
-    setattr(model.cache, "read", found)  # noqa: B010
-    for method in ("encode", "encode_query", "encode_document"):
-        setattr(model.st, method, refuse)
     return model

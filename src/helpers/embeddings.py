@@ -35,6 +35,8 @@ def embed_many(model: LoadedModel, requests: Sequence[Request]) -> list[np.ndarr
             keys[number] = model.cache.key(model.key, request)
             results[number] = model.cache.read(str(keys[number]), len(request[0]))
     open_ones = [n for n, result in enumerate(results) if result is None]
+    if open_ones:
+        _check_may_encode(model)
     for group in _groups(model, requests, open_ones):
         wanted = [requests[n] for n in group]
         encode_them = _encode_with_twin if shares_pass(model) else _encode_group
@@ -61,10 +63,17 @@ def embed_in_stock_batches(model: LoadedModel, request: Request) -> np.ndarray:
     keys = [model.cache.key(f"{owner} in stock batches", request) for owner in owners]
     found = model.cache.read(keys[0], len(texts))
     if found is None:
+        _check_may_encode(model)
         found = stock_vectors(model.st, texts, prefix, role)
         for key in keys:
             model.cache.write(key, found)
     return found
+
+
+def _check_may_encode(model: LoadedModel) -> None:
+    """Raise `LookupError` for a model that only reads what another process embedded."""
+    if model.only_cached:
+        raise LookupError("a vector is not in the embedding cache of the run")
 
 
 def stock_vectors(st: Any, texts: Sequence[str], prefix: str, role: Role) -> np.ndarray:

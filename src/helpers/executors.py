@@ -238,7 +238,8 @@ def _start_worker(free: Any, work: Work) -> None:
     """One thread per CPU process, one device per GPU process; set before torch is imported."""
     global _WORKER
     device = free.get()
-    one_thread() if device is None else None
+    if device is None:
+        one_thread()
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
     _WORKER = Worker(work, device)
 

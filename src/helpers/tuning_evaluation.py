@@ -35,7 +35,7 @@ class _Plain:
     """A bare sentence-transformers model as `embed_many` wants it: without cache and identity."""
 
     cache = batch_tokens = None
-    has_twin = reuses_prefix = False
+    has_twin = reuses_prefix = only_cached = False
 
     def __init__(self, st: Any) -> None:
         self.st = st
