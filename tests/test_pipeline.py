@@ -199,11 +199,11 @@ def test_a_study_outside_the_studies_folder_is_named_by_its_file(project):
     assert chain.folder == project / "data" / "runs" / "mine"
 
 
-def test_every_place_of_published_results_is_watched(tmp_path, monkeypatch):
+def test_every_place_of_published_results_is_watched(monkeypatch):
     monkeypatch.setenv("PUBLISHED_RESULTS_MINE", "/results")
     monkeypatch.setenv("PUBLISHED_DEFAULTS", "/defaults.parquet")
     source = ResultsSource(repository="a/b", commit="0" * 40, reported=ReportedDefaults(path="mine.parquet"))
     study = Study.model_construct(results_from=source)
-    places = published_places(study, tmp_path)
+    places = published_places(study)
     assert {p.name for p in places} == {"results", "defaults.parquet", "mine.parquet", "a+b"}
-    assert published_places(Study.model_construct(results_from=None), tmp_path) == []
+    assert published_places(Study.model_construct(results_from=None)) == []

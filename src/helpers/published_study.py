@@ -11,7 +11,7 @@ from helpers import audit, public_scope
 from helpers.published import Published, read_results
 from helpers.published_spec import ResultsSource
 from helpers.result_files import content_digest
-from helpers.run import Run, run_folder
+from helpers.run import Run, download_folder
 from helpers.study import StudyError, project_root
 from helpers.task_scores import chosen_records, task_scores
 
@@ -186,7 +186,7 @@ def reported_defaults(source: ResultsSource | None, study: str = "") -> pd.DataF
 
 def reported_folder(repository: str, commit: str) -> Path:
     """The folder of downloaded reported results of one commit."""
-    return run_folder("x").parent / ".downloads" / repository.replace("/", "+") / commit
+    return download_folder(repository) / commit
 
 
 def results_path(source: ResultsSource, study: str = "") -> Path:
@@ -216,7 +216,7 @@ def results_path(source: ResultsSource, study: str = "") -> Path:
 
 def download_path(repository: str, commit: str) -> Path:
     """The file that a download of a pinned commit ends in; it lies beside the run folders."""
-    return run_folder("x").parent / ".downloads" / repository.replace("/", "+") / f"{commit}.tar.gz"
+    return download_folder(repository) / f"{commit}.tar.gz"
 
 
 def _matching_archive(path: Path, source: ResultsSource) -> Path:

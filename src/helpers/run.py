@@ -113,6 +113,11 @@ class Run:
         return path
 
 
+def download_folder(repository: str) -> Path:
+    """The folder of what was downloaded from a public repository, owner/name; it lies beside the run folders."""
+    return run_folder("x").parent / ".downloads" / repository.replace("/", "+")
+
+
 def run_folder(study_name: str) -> Path:
     """`data/runs/<study>` of the project, or below `HELPERS_RUNS` where that is set (e.g. a scratch disk)."""
     base = os.environ.get("HELPERS_RUNS")

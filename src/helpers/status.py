@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from helpers.run import write_json
+from helpers.run import download_folder, write_json
 from helpers.study import TASK_DATA_VARIABLE, Study, project_root
 
 # Folders or archives of published results; also PUBLISHED_RESULTS_<STUDY>.
@@ -92,7 +92,7 @@ def inputs_of(
     root = project_root()
     data_root = study.task_data_root()
     local = [data_root] if data_root else []
-    published = published_places(study, folder.parent)
+    published = published_places(study)
     paths = [root / m.weights.removeprefix("path:") for m in study.models if m.weights.startswith("path:")]
     earlier = [
         [number, name, file_hash(folder / name)]
@@ -114,7 +114,7 @@ def inputs_of(
     }
 
 
-def published_places(study: Study, runs: Path) -> list[Path]:
+def published_places(study: Study) -> list[Path]:
     """Every file or folder that published results of a study may be read from: variables, its keys, downloads."""
     source = study.results_from
     if source is None:
@@ -122,7 +122,7 @@ def published_places(study: Study, runs: Path) -> list[Path]:
     parts: list[Any] = [source, source.reported] if source.reported else [source]
     given = [value for name, value in sorted(os.environ.items()) if name.startswith(PUBLISHED_VARIABLES)]
     given += [part.path for part in parts if part.path]
-    downloads = [runs / ".downloads" / part.repository.replace("/", "+") for part in parts if part.repository]
+    downloads = [download_folder(part.repository) for part in parts if part.repository]
     return [*(project_root() / Path(value).expanduser() for value in given if value), *downloads]
 
 
