@@ -5,6 +5,7 @@ from __future__ import annotations
 from helpers import charts, charts_comparison
 from helpers.comparison import Comparison, compare, findings
 from helpers.html_table import escaped
+from helpers.markup import with_findings
 from helpers.study_runs import StudyRun
 
 HOW = {
@@ -34,22 +35,18 @@ def page_body(runs: list[StudyRun]) -> str | None:
     said = findings(found)
     parts = [f'<p class="hp-none">{escaped(problem)}</p>' for problem in found.problems]
     parts += [charts.findings(said, heading="").markup if said else ""]
-    parts += _models(found, said) + _shared(found) + _geometry(found, said) + _tuning(found)
-    return "".join(parts)
+    parts += _models(found) + _shared(found) + _geometry(found) + _tuning(found)
+    return with_findings("".join(parts), said)
 
 
-def _models(found: Comparison, said: list[dict[str, str]]) -> list[str]:
+def _models(found: Comparison) -> list[str]:
     table = charts.table(
         found.models, name="tbl-compare-models", caption="What is reported, and what other prompts give"
     )
     figure = charts.show(
         charts_comparison.intervals(found.models),
         name="fig-compare-scores",
-        title=_title(
-            said,
-            "fig-compare-scores",
-            "Mean score of every model under random prompts, and with its defaults",
-        ),
+        title="Mean score of every model under random prompts, and with its defaults",
         alt="One row per model in a panel per study: a bar from the lowest to the highest likely mean score, a tick at "
         "the mean over prompts and a diamond at the default.",
     )
@@ -65,7 +62,7 @@ def _shared(found: Comparison) -> list[str]:
     return [*_head("The same model and task in several studies", "shared"), table.markup]
 
 
-def _geometry(found: Comparison, said: list[dict[str, str]]) -> list[str]:
+def _geometry(found: Comparison) -> list[str]:
     if found.geometry.empty:
         return []
     table = charts.table(found.geometry, name="tbl-compare-geometry", caption="Instructions and distractors")
@@ -74,7 +71,7 @@ def _geometry(found: Comparison, said: list[dict[str, str]]) -> list[str]:
         figure = charts.show(
             charts_comparison.pools(found.geometry),
             name="fig-compare-distractors",
-            title=_title(said, "fig-compare-distractors", "Best recall@1 in each pool"),
+            title="Best recall@1 in each pool",
             alt="One row per model in a panel per task: three marks, the best recall at 1 among the targets alone, with "
             "foreign queries and with paraphrases.",
         )
@@ -87,11 +84,6 @@ def _tuning(found: Comparison) -> list[str]:
         return []
     table = charts.table(found.tuning, name="tbl-compare-tuning", caption="Before and after fine-tuning")
     return [*_head("Fine-tuning", "tuning"), table.markup]
-
-
-def _title(said: list[dict[str, str]], figure: str, otherwise: str) -> str:
-    """The first finding that names the figure, else what it shows."""
-    return next((entry["text"] for entry in said if entry["figure"] == figure), otherwise)
 
 
 def _head(title: str, key: str) -> list[str]:
