@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -83,7 +84,12 @@ def test_small_work_is_not_worth_a_calibration(model: LoadedModel, monkeypatch: 
 def test_a_calibration_encodes_the_same_texts_with_every_budget() -> None:
     rows_of: list[list[int]] = []
     lengths = np.arange(1, 101)
-    seconds = token_batches.calibrate(lengths, lambda rows: rows_of.append(rows.tolist()), [64, 256], 500)
+
+    def encode_batches(parts: Sequence[np.ndarray]) -> Iterator[np.ndarray]:
+        rows_of.extend(part.tolist() for part in parts)
+        return iter(parts)
+
+    seconds = token_batches.calibrate(lengths, encode_batches, [64, 256], 500)
     assert set(seconds) == {64, 256} and all(s < float("inf") for s in seconds.values())
     texts = {n for rows in rows_of for n in rows}
     assert 500 <= lengths[list(texts)].sum() <= 600

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from helpers.lanes import side_by_side
 from helpers.run import write_json
 
 if TYPE_CHECKING:
     from helpers.models import LoadedModel
 
 EncodeRows = Callable[[np.ndarray], np.ndarray]
+EncodeBatches = Callable[[Sequence[np.ndarray]], Iterator[np.ndarray]]
 CPU_BATCH_TOKENS = 1024  # measured: the fastest budget of a small encoder on a CPU (ENGINE, section 7)
 GPU_BATCH_TOKENS = 65536
 FACTORS = {"cpu": (0.5, 1, 2), "other": (0.25, 0.5, 1, 2, 4)}  # budgets that are tried, times the default
@@ -29,15 +32,16 @@ COUNTED = (
 
 def in_batches(model: LoadedModel, lengths: np.ndarray, encode_rows: EncodeRows) -> np.ndarray:
     """`encode_rows` over all rows, longest first, within the budget of padded tokens: (readings, n, dimension)."""
-    budget = batch_budget(model, lengths, encode_rows)
     order = np.argsort(-lengths, kind="stable")
     out: np.ndarray | None = None
-    for batch in batches(lengths[order], budget):
-        rows = order[batch]
-        vectors = within_memory(encode_rows, rows)
-        if out is None:
-            out = np.empty((len(vectors), len(lengths), vectors.shape[2]), dtype=np.float32)
-        out[:, rows] = vectors
+    with side_by_side(model.st) as in_lanes:
+        encode_batches = partial(in_lanes, partial(within_memory, encode_rows))
+        budget = batch_budget(model, lengths, encode_batches)
+        parts = [order[batch] for batch in batches(lengths[order], budget)]
+        for rows, vectors in zip(parts, encode_batches(parts), strict=True):
+            if out is None:
+                out = np.empty((len(vectors), len(lengths), vectors.shape[2]), dtype=np.float32)
+            out[:, rows] = vectors
     assert out is not None
     return out
 
@@ -58,7 +62,7 @@ def within_memory(encode_rows: EncodeRows, rows: np.ndarray) -> np.ndarray:
     )
 
 
-def batch_budget(model: LoadedModel, lengths: np.ndarray, encode_rows: EncodeRows) -> int:
+def batch_budget(model: LoadedModel, lengths: np.ndarray, encode_batches: EncodeBatches) -> int:
     """Padded tokens per batch: the study's, else what was tuned for this model and device, else the device's default.
 
     Tuned on the first work that is large enough, and kept beside the cached vectors.
@@ -74,7 +78,7 @@ def batch_budget(model: LoadedModel, lengths: np.ndarray, encode_rows: EncodeRow
         sample = 2 * max(budgets)
         if lengths.sum() * LARGEST_SHARE < 2 * sample * len(budgets):
             return default
-        seconds = calibrate(lengths, encode_rows, budgets, sample)
+        seconds = calibrate(lengths, encode_batches, budgets, sample)
         known = best_budget(seconds, default)
         if kept is not None:
             write_json(kept, {"batch_tokens": known, "seconds": seconds})
@@ -83,19 +87,18 @@ def batch_budget(model: LoadedModel, lengths: np.ndarray, encode_rows: EncodeRow
 
 
 def calibrate(
-    lengths: np.ndarray, encode_rows: EncodeRows, budgets: Sequence[int], sample: int
+    lengths: np.ndarray, encode_batches: EncodeBatches, budgets: Sequence[int], sample: int
 ) -> dict[int, float]:
     """Seconds that each budget takes for the same texts of about `sample` tokens, spread over all lengths; best of two."""
     spread = np.random.default_rng(0).permutation(len(lengths))
     rows = spread[: int(np.searchsorted(np.cumsum(lengths[spread]), sample)) + 1]
     rows = rows[np.argsort(-lengths[rows], kind="stable")]
-    within_memory(encode_rows, rows[-1:])  # the first call of a process also sets up its threads and kernels
+    list(encode_batches([rows[-1:]]))  # the first call of a process also sets up its threads and kernels
     seconds = dict.fromkeys(budgets, float("inf"))
     for _ in range(2):
         for budget in budgets:
             started = time.perf_counter()
-            for batch in batches(lengths[rows], budget):
-                within_memory(encode_rows, rows[batch])
+            list(encode_batches([rows[batch] for batch in batches(lengths[rows], budget)]))
             seconds[budget] = min(seconds[budget], time.perf_counter() - started)
     return seconds
 
