@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pandas as pd
+from tiny import STATIC, tiny_study
+
 from helpers.plan import plan_table, plan_text
 from helpers.study import load_study
 
@@ -28,3 +31,21 @@ def test_texts_are_counted_once_per_prompt_and_documents_once() -> None:
 def test_only_tasks_without_statistics_have_no_text_count() -> None:
     table = plan_table(load_study("paper-sensitivity"))
     assert table["texts"].notna().all() and (table["texts"] > 0).all()
+
+
+def test_local_task_data_are_counted_instead_of_the_whole_data_set(tmp_path) -> None:
+    """Three pairs of four characters, with two baselines and no prompts: 2 x 3 x 2 texts."""
+    place = tmp_path / "data" / "STS15"
+    place.mkdir(parents=True)
+    pairs = pd.DataFrame({"sentence1": ["abcd"] * 3, "sentence2": ["efgh"] * 3, "score": [1.0, 2.0, 3.0]})
+    pairs.to_parquet(place / "test.parquet")
+    study = tiny_study(tmp_path, [STATIC], ["STS15"], data_root=str(tmp_path / "data"))
+    row = plan_table(study, tmp_path / "run").iloc[0]
+    assert row["texts"] == 2 * 3 * (row["prompt_runs"] + row["baseline_runs"])
+    assert row["mtokens"] == row["texts"] * 4 * 0.25 / 1e6
+
+
+def test_of_a_clustering_task_only_the_share_that_mteb_embeds_is_counted() -> None:
+    """TwentyNewsgroupsClustering.v2 has 59,545 rows, of which mteb draws 4 %."""
+    table = plan_table(load_study("small")).set_index("task")
+    assert table.loc["TwentyNewsgroupsClustering.v2", "texts"] in (17 * 2381, 17 * int(0.04 * 1502))

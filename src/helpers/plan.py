@@ -10,9 +10,10 @@ import pandas as pd
 from helpers.run import run_folder
 from helpers.study import Study, TaskSpec, check_names, project_root
 from helpers.sweep import group_folder
-from helpers.tasks import task_class
+from helpers.tasks import load_task, subset_data, task_class
 
 TOKENS_PER_CHARACTER = 0.25  # about four characters of English per token; other languages need more
+TEXT_COLUMNS = {"text", "sentences", "sentence1", "sentence2", "sent1", "sent2"}  # of local task data (README)
 FLOP_PER_TOKEN_AND_PARAMETER = 2.0
 DEVICES = {"2 CPU cores (0.1 TFLOP/s)": 1e11, "one data-centre GPU (100 TFLOP/s used)": 1e14}
 
@@ -21,7 +22,8 @@ def plan_table(study: Study, folder: Path | None = None) -> pd.DataFrame:
     """One row per model and task: prompt runs, baseline runs, done, texts and million tokens to embed, exaFLOP.
 
     Counts are nominal: prompts per task x subsets, from the study alone, so prompts need not be written yet. Text
-    counts are mteb's own descriptive statistics (missing where it has none); documents count once for all prompts.
+    counts are those of the study's local task data where a task has them, else mteb's own descriptive statistics
+    (missing where it has none); documents count once for all prompts, of clustering tasks only the share that mteb draws.
     Done counts the cells that lie in the run folder, whatever their identity.
     """
     check_names(study)
@@ -30,7 +32,7 @@ def plan_table(study: Study, folder: Path | None = None) -> pd.DataFrame:
     rows = []
     for model in study.models:
         for task in study.tasks if "02" in study.steps else []:
-            sided, shared, characters = text_counts(task)
+            sided, shared, characters = text_counts(task, study)
             runs = prompts + len(study.baselines)
             done = len(
                 [p for p in group_folder(folder, model, task).glob("*-*.json") if "error" not in p.name]
@@ -68,22 +70,50 @@ def plan_table(study: Study, folder: Path | None = None) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns)
 
 
-def text_counts(task: TaskSpec) -> tuple[int | None, int | None, float | None]:
+def text_counts(
+    task: TaskSpec, study: Study | None = None
+) -> tuple[int | None, int | None, float | None]:
     """Texts that every prompt meets, texts shared by all prompts (documents), mean characters; None where unknown."""
-    metadata = task_class(task.name).metadata
+    cls = task_class(task.name)
+    metadata = cls.metadata
     split = task.split or metadata.eval_splits[0]
     if metadata.dataset.get("path") == "data/demo":
         return _demo_counts(task, split)
-    stats: dict[str, Any] = (metadata.descriptive_stats or {}).get(split, {})
-    parts = [(stats.get("hf_subset_descriptive_stats") or {}).get(s, {}) for s in task.subsets or []]
-    parts = [part for part in parts if part] or [stats]
-    sided = shared = characters = 0
-    for part in parts:
-        found = _counts_of(part)
-        if found is None:
+    root = study.task_data_root() if study else None
+    if root is not None and (root / task.name).is_dir():
+        sided, shared, characters = _local_counts(task, root, split)
+    else:
+        stats: dict[str, Any] = (metadata.descriptive_stats or {}).get(split, {})
+        parts = [(stats.get("hf_subset_descriptive_stats") or {}).get(s, {}) for s in task.subsets or []]
+        counted = [_counts_of(part) for part in [part for part in parts if part] or [stats]]
+        known = [found for found in counted if found is not None]
+        if len(known) < len(counted):
             return None, None, None
-        sided, shared, characters = sided + found[0], shared + found[1], characters + found[2]
-    return sided, shared, characters / max(sided + shared, 1)
+        sided, shared, characters = (sum(numbers) for numbers in zip(*known, strict=True))
+    mean = characters / max(sided + shared, 1)
+    return _embedded(cls, sided), shared, mean
+
+
+def _embedded(cls: Any, rows: int) -> int:
+    """How many of a task's texts mteb embeds: clustering draws a share or a number of them."""
+    share = getattr(cls, "max_fraction_of_documents_to_embed", None)
+    most = getattr(cls, "max_document_to_embed", None)
+    return int(share * rows) if share is not None else min(rows, most) if most is not None else rows
+
+
+def _local_counts(task: TaskSpec, root: Path, split: str) -> tuple[int, int, int]:
+    """(texts with prompt, documents, characters) of a task in a folder of local data."""
+    loaded = load_task(task, root=root)
+    sided: list[str] = []
+    shared: list[str] = []
+    for subset in loaded.hf_subsets:
+        rows = subset_data(loaded, subset)[split]
+        if isinstance(rows, dict):
+            sided += rows["queries"]["text"][:]
+            shared += rows["corpus"]["text"][:]
+        else:
+            sided += [text for column in TEXT_COLUMNS & set(rows.column_names) for text in rows[column][:]]
+    return len(sided), len(shared), sum(map(len, sided)) + sum(map(len, shared))
 
 
 def _counts_of(part: dict[str, Any]) -> tuple[int, int, int] | None:
