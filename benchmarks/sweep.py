@@ -241,7 +241,7 @@ def prefix_reuse(share: float) -> bool:
     with tempfile.TemporaryDirectory() as scratch:
         path = random_decoder(Path(scratch), layers=8, hidden=512)
         model = load_model(ModelSpec(name="decoder", weights=f"path:{path}"))
-        some = texts(int(400 * share) or 20, 5, 26, 1)
+        some = texts(int(400 * share) or 20, 15, 1)
         prompt = " ".join(["find"] * 21) + " "
         request = (some, prompt, None)
         assert model.reuses_prefix

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from pathlib import Path
 from typing import Any
@@ -23,12 +24,15 @@ TASKS = {
 DIMENSION = 384
 
 
-def texts(n: int, low: int, high: int, seed: int) -> list[str]:
-    """n texts of low to high words."""
+def texts(n: int, mean: int, seed: int, sigma: float = 0.4) -> list[str]:
+    """n texts of `mean` words on average; lengths are log-normal, 0.4 as in STS15 (mean 14 tokens, 95 % below 25)."""
     from helpers.demo import read_jsonl
 
     draw, pool = random.Random(seed), " ".join(p["text"] for p in read_jsonl("passages")).split()
-    return [" ".join(draw.choices(pool, k=draw.randint(low, high))) for _ in range(n)]
+    middle = math.log(mean) - sigma**2 / 2
+    return [
+        " ".join(draw.choices(pool, k=max(2, round(draw.lognormvariate(middle, sigma))))) for _ in range(n)
+    ]
 
 
 def write_data(kind: str, folder: Path, share: float = 1.0) -> dict[str, Any]:
@@ -42,7 +46,7 @@ def write_data(kind: str, folder: Path, share: float = 1.0) -> dict[str, Any]:
     elif kind in ("sts", "bitext", "pair"):
         half = n // 2
         one, two = ("sent1", "sent2") if kind == "pair" else ("sentence1", "sentence2")
-        frame = pd.DataFrame({one: texts(half, 8, 24, 3), two: texts(half, 8, 24, 4)})
+        frame = pd.DataFrame({one: texts(half, 16, 3), two: texts(half, 16, 4)})
         if kind == "pair":
             frame["labels"] = [number % 2 for number in range(half)]
         else:
@@ -51,19 +55,19 @@ def write_data(kind: str, folder: Path, share: float = 1.0) -> dict[str, Any]:
     elif kind in ("classification", "large-classification"):
         rows = n if kind == "classification" else max(200, int(25_000 * share))
         for split, seed in (("train", 5), ("test", 6)):
-            frame = pd.DataFrame({"text": texts(rows, 8, 40, seed), "label": [k % 6 for k in range(rows)]})
+            frame = pd.DataFrame({"text": texts(rows, 24, seed), "label": [k % 6 for k in range(rows)]})
             frame.to_parquet(place / f"{split}.parquet")
     else:
-        frame = pd.DataFrame({"sentences": texts(n, 8, 40, 7), "labels": [k % 20 for k in range(n)]})
+        frame = pd.DataFrame({"sentences": texts(n, 24, 7), "labels": [k % 20 for k in range(n)]})
         frame.to_parquet(place / "test.parquet")
     return {"name": name, "subsets": ["deu-eng"] if kind == "bitext" else None}
 
 
 def _write_retrieval(place: Path, documents: int, queries: int) -> None:
     ids, asked = [f"d{k}" for k in range(documents)], [f"q{k}" for k in range(queries)]
-    corpus = {"_id": ids, "title": "", "text": texts(documents, 60, 180, 1)}
+    corpus = {"_id": ids, "title": "", "text": texts(documents, 120, 1)}
     pd.DataFrame(corpus).to_parquet(place / "corpus.parquet")
-    pd.DataFrame({"_id": asked, "text": texts(queries, 8, 16, 2)}).to_parquet(place / "queries.parquet")
+    pd.DataFrame({"_id": asked, "text": texts(queries, 12, 2)}).to_parquet(place / "queries.parquet")
     qrels = {"query-id": asked, "corpus-id": ids[:queries], "score": 1}
     pd.DataFrame(qrels).to_parquet(place / "qrels.parquet")
 
