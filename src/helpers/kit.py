@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import functools
 import gzip
+import importlib.metadata
 import os
 import re
 from pathlib import Path
 
+import platformdirs
 import vl_convert
+
+from helpers.run import replacing
 
 KIT = re.compile(r'<(style|script) class="hp-kit">.*?</\1>', re.DOTALL)  # what the report takes out again
 
@@ -27,10 +32,25 @@ def site_file(name: str) -> str:
 
 @functools.cache
 def vega_bundle() -> str:
-    """Vega, Vega-Lite and vega-embed as one script that works beside an AMD loader (require.js)."""
+    """Vega, Vega-Lite and vega-embed as one script that works beside an AMD loader (require.js).
+
+    Packing it takes three seconds, so the script is kept in the user's cache folder, by the packer's version.
+    """
+    version = importlib.metadata.version("vl-convert-python")
+    kept = Path(platformdirs.user_cache_dir("embedding-prompts", appauthor=False)) / f"vega-{version}.js"
+    begin, end = "(function(define,module,exports){\n", "\n})();"
+    try:
+        text = kept.read_text(encoding="utf-8")
+        if text.startswith(begin) and text.endswith(end):
+            return text
+    except (OSError, UnicodeDecodeError):
+        pass
     # Local names hide `window.define` and friends, so that no part registers as an anonymous module.
     names = "window.vega=vega;window.vegaLite=vegaLite;window.vegaEmbed=vegaEmbed;"
-    return "(function(define,module,exports){\n" + vl_convert.javascript_bundle(names) + "\n})();"
+    text = begin + vl_convert.javascript_bundle(names) + end
+    with contextlib.suppress(OSError), replacing(kept) as temporary:  # without a cache folder it is packed again
+        temporary.write_text(text, encoding="utf-8")
+    return text
 
 
 @functools.cache

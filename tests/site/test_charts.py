@@ -80,6 +80,17 @@ def test_vega_file_hides_an_amd_loader_from_its_parts():
     assert vega_bundle().startswith("(function(define,module,exports){")
 
 
+def test_vega_file_is_packed_once_per_user_and_again_when_it_is_cut(tmp_path, monkeypatch):
+    monkeypatch.setattr("platformdirs.user_cache_dir", lambda *a, **k: str(tmp_path))
+    packed = []
+    monkeypatch.setattr("vl_convert.javascript_bundle", lambda names: packed.append(names) or "the script")
+    pack = vega_bundle.__wrapped__  # without what this process remembers
+    whole = pack()
+    assert "the script" in whole and pack() == whole and len(packed) == 1
+    next(tmp_path.iterdir()).write_text(whole[:-1], encoding="utf-8")
+    assert pack() == whole and len(packed) == 2
+
+
 MACHADO = {  # full dichromacy, linear RGB; Machado, Oliveira and Fernandes (2009), table 1
     "deuteranopia": [
         [0.367322, 0.860646, -0.227968],
