@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from board_cells import cells_of, random_cells
 
-from helpers.agreement import TRAITS, agreement, findings, kendall_w, trait_effects, traits
+from helpers.agreement import TRAITS, agreement, findings, kendall_w, trait_effects, trait_name, traits
 
 
 def test_w_is_one_for_equal_orders_and_known_for_a_textbook_case():
@@ -53,6 +53,13 @@ def shared_prompts(effect, seed, texts=24):
     words = dict(zip([f"p{k}" for k in range(texts)], lengths, strict=True))
     cells["prompt"] = [" ".join(["w"] * words[p]) for p in cells["prompt_id"]]
     return cells
+
+
+@pytest.mark.parametrize(
+    ("trait", "words"), [("n_words", "number of words"), ("ends_in_colon", "ends in colon")]
+)
+def test_a_trait_in_words(trait, words):
+    assert trait_name(trait) == words
 
 
 def test_a_trait_without_an_effect_is_found_no_more_often_than_asked():

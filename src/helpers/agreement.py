@@ -113,6 +113,12 @@ def languages_of(scores: pd.DataFrame) -> list[str]:
     return sorted({code.split("-")[0] for codes in joined for code in codes.split("|") if code} | {"eng"})
 
 
+def trait_name(trait: str) -> str:
+    """A trait in words: `n_words` is "number of words", `ends_in_colon` is "ends in colon"."""
+    counted = trait.startswith("n_")
+    return ("number of " if counted else "") + trait.removeprefix("n_").replace("_", " ")
+
+
 def trait_effects(
     cells: pd.DataFrame,
     table: pd.DataFrame,
@@ -185,7 +191,7 @@ def findings(agreed: pd.DataFrame, effects: pd.DataFrame, fdr: float = 0.05) -> 
     sure_effects = effects[effects["q_value"] <= fdr] if len(effects) else effects
     if len(sure_effects):
         named = "; ".join(
-            f"{r.trait.replace('n_', 'number of ').replace('_', ' ')} {r.effect:+.2f} ({r.low:+.2f} to {r.high:+.2f})"
+            f"{trait_name(r.trait)} {r.effect:+.2f} ({r.low:+.2f} to {r.high:+.2f})"
             for r in sure_effects.itertuples()
         )
         out.append({"text": f"Wording that goes with the score, in standard deviations of a cell's scores: {named}.",

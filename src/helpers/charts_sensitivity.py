@@ -7,6 +7,7 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
+from helpers.agreement import trait_name
 from helpers.charts import DIVERGING, GRID, INK, PALETTE
 from helpers.html_table import visible_whitespace
 
@@ -227,8 +228,9 @@ def agreement_bars(table: pd.DataFrame) -> Any:
 def trait_forest(table: pd.DataFrame) -> Any:
     """Effect of each trait of wording with its interval; traits that too few prompts have or lack are left out."""
     data = plain(table[table["effect"].notna()])
-    data["trait"] = data["trait"].str.replace("n_", "number of ").str.replace("_", " ")
-    base = alt.Chart(data).encode(y=alt.Y("trait:N", title=None, sort="-x"))
+    data["trait"] = data["trait"].map(trait_name)
+    largest_first = data.sort_values("effect", ascending=False)["trait"].tolist()
+    base = alt.Chart(data).encode(y=alt.Y("trait:N", title=None, sort=largest_first))
     rule = base.mark_rule(strokeWidth=2.5, color=PALETTE[0]).encode(
         x=alt.X("low:Q", title="change of the score, in standard deviations of its cell"), x2="high:Q"
     )
