@@ -45,12 +45,13 @@ def styles(table: pd.DataFrame) -> Any:
         .size()
     )
     data["share"] = data["size"] / data.groupby("level")["size"].transform("sum")
+    data["position"] = data["style"].map({name: n for n, name in enumerate(STYLES)})
     order = [level for level in (*LEVELS, "no level") if level in set(data["level"])]
     return alt.Chart(data).mark_bar().encode(
         x=alt.X("size:Q", stack="normalize", title="share of the prompts", axis=alt.Axis(format="%")),
         y=alt.Y("level:N", title=None, sort=order),
         color=alt.Color("style:N", title="style", sort=list(STYLES)),
-        order=alt.Order("style:N"),
+        order="position:Q",
         tooltip=["level:N", "style:N", alt.Tooltip("size:Q", title="prompts"), alt.Tooltip("share:Q", format=".0%")],
     ).properties(height=alt.Step(44))  # fmt: skip
 
