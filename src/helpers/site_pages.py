@@ -11,6 +11,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 HEAVY = 3_000_000  # bytes of one page without the scripts that all pages share
+HEAVY_STUDY = 25_000_000  # bytes of all files of one study
 REMOTE = re.compile(r"^(?:[a-z][a-z0-9+.-]*:)?//", re.IGNORECASE)
 _REMOTE_SCRIPT = re.compile(
     r'<script\b[^>]*\bsrc="(?:https?:)?//[^"]*"[^>]*>.*?</script>\n?', re.DOTALL | re.IGNORECASE
@@ -82,6 +83,11 @@ def check_site(site: Path | str) -> list[str]:
             problems.append(
                 f"{where}: weighs {weight / 1e6:.1f} MB, at most {HEAVY / 1e6:.0f} MB keep it quick"
             )
+    problems += [
+        f"report/{study.name}: weighs {weight / 1e6:.1f} MB, at most {HEAVY_STUDY / 1e6:.0f} MB can be passed on"
+        for study in sorted((site / "report").glob("*/"))
+        if (weight := sum(f.stat().st_size for f in study.rglob("*") if f.is_file())) > HEAVY_STUDY
+    ]
     for file in sorted(site.rglob("*")):
         if file.suffix in (".html", ".json", ".ipynb", ".xml"):
             text = file.read_text(encoding="utf-8", errors="replace")

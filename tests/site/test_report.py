@@ -205,8 +205,12 @@ def test_check_site_names_each_kind_of_problem(tmp_path):
         f'<a href="/root.html"></a><a href="#x">ok</a><p>{tmp_path}/cache</p>'
     )
     (tmp_path / "heavy.html").write_text("<p>" + "x" * 3_100_000)
+    (tmp_path / "report" / "big").mkdir(parents=True)
+    with open(tmp_path / "report" / "big" / "large.png", "wb") as picture:
+        picture.truncate(26_000_000)
     problems = "\n".join(check_site(tmp_path))
-    for part in ("heavy.html: weighs 3.1 MB", "loads http://h/x.png", "id 'x' is used 2", "dead link gone.html", "dead anchor #none",
+    for part in ("report/big: weighs 26.0 MB", "heavy.html: weighs 3.1 MB", "loads http://h/x.png",
+                 "id 'x' is used 2", "dead link gone.html", "dead anchor #none",
                  "from the root of the host: /root.html", "of this machine", "a.css: loads"):  # fmt: skip
         assert part in problems
-    assert len(problems.splitlines()) == 8
+    assert len(problems.splitlines()) == 9
