@@ -13,7 +13,14 @@ from helpers.sweep import group_folder
 from helpers.tasks import load_task, subset_data, task_class
 
 TOKENS_PER_CHARACTER = 0.25  # about four characters of English per token; other languages need more
-TEXT_COLUMNS = {"text", "sentences", "sentence1", "sentence2", "sent1", "sent2"}  # of local task data (README)
+TEXT_COLUMNS = {
+    "text",
+    "sentences",
+    "sentence1",
+    "sentence2",
+    "sent1",
+    "sent2",
+}  # of local task data (README)
 FLOP_PER_TOKEN_AND_PARAMETER = 2.0
 DEVICES = {"2 CPU cores (0.1 TFLOP/s)": 1e11, "one data-centre GPU (100 TFLOP/s used)": 1e14}
 
@@ -70,9 +77,7 @@ def plan_table(study: Study, folder: Path | None = None) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns)
 
 
-def text_counts(
-    task: TaskSpec, study: Study | None = None
-) -> tuple[int | None, int | None, float | None]:
+def text_counts(task: TaskSpec, study: Study | None = None) -> tuple[int | None, int | None, float | None]:
     """Texts that every prompt meets, texts shared by all prompts (documents), mean characters; None where unknown."""
     cls = task_class(task.name)
     metadata = cls.metadata
