@@ -70,6 +70,6 @@ $(STAMP): pyproject.toml constraints.txt
 			ERROR*) echo "$$line" ;; \
 		esac; done; } \
 		|| { tail -n 15 "$(VENV)/install.log" >&2; echo 'The installation failed; nothing else was run.' >&2; exit 1; }
-	@echo '== compiling what numba compiles once (half a minute), and packing the charts' script'
+	@echo '== compiling what numba compiles once (half a minute), and packing the script of the charts'
 	@"$(BIN)/python" -c 'import umap; from helpers.kit import vega_bundle; vega_bundle()' >>"$(VENV)/install.log" 2>&1 || { tail -n 5 "$(VENV)/install.log" >&2; exit 1; }
 	@touch "$(STAMP)"
