@@ -214,6 +214,7 @@ window.helpersKit = (function () {
   function searchFromFile() {
     if (location.protocol !== "file:" || !window.fetch) return;
     var fetch = window.fetch;
+    window.shownWarning = true;  // Quarto's notice that files are not searched; here they are
     window.fetch = function (url) {
       if (!/(^|\/)search\.json$/.test(String(url && url.url || url))) return fetch.apply(window, arguments);
       return new Promise(function (done, failed) {

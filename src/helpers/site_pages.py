@@ -10,6 +10,8 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+from helpers.classic_scripts import classic_scripts
+
 HEAVY = 3_000_000  # bytes of one page without the scripts that all pages share
 HEAVY_STUDY = 25_000_000  # bytes of all files of one study
 REMOTE = re.compile(r"^(?:[a-z][a-z0-9+.-]*:)?//", re.IGNORECASE)
@@ -24,11 +26,16 @@ _ORPHAN = re.compile(
 )
 _ROOT_PATH = re.compile(r'(<(?:script|link|img|source)\b[^>]*?\b(?:src|href)=")/(?!/)')
 _MATH = re.compile(r'<span class="math (inline|display)">(.*?)</span>', re.DOTALL)
-_REMOTE_CSS = re.compile(r"""@import\s+(?:url\()?\s*["']?(?:https?:)?//[^;]*;""", re.IGNORECASE)
+_REMOTE_CSS = re.compile(  # an address in quotes may hold semicolons
+    r"""@import\s*(?:url\(\s*)?(?:"(?:https?:)?//[^"]*"|'(?:https?:)?//[^']*'|(?:https?:)?//[^\s)]*)[^;]*;""",
+    re.IGNORECASE,
+)
+_FOLDER_LINK = re.compile(r'(<a\b[^>]*?\bhref="(?![a-z][a-z0-9+.-]*:|/)[^"?#]*/)(?=["#])', re.IGNORECASE)
 
 
 def tidy_site(site: Path) -> None:
-    """Take out of every page and style sheet what it would load from other hosts; formulas become MathML."""
+    """Make every page readable from a file without a network: nothing from other hosts, no module scripts, MathML."""
+    classic_scripts(site)
     for page in site.rglob("*.html"):
         text = page.read_text(encoding="utf-8")
         tidy = tidy_page(text, depth=len(page.relative_to(site).parts) - 1)
@@ -41,10 +48,11 @@ def tidy_site(site: Path) -> None:
 
 
 def tidy_page(text: str, depth: int) -> str:
-    """One page without remote scripts and styles, its root paths made relative (`depth` folders below the root)."""
+    """One page without remote scripts and styles, its paths and links as a file needs them (`depth` folders down)."""
     text = _MATH.sub(lambda m: _mathml(m.group(2), m.group(1)) or m.group(), text)
     for pattern in (_REMOTE_SCRIPT, _REMOTE_LINK, _ORPHAN):
         text = pattern.sub("", text)
+    text = _FOLDER_LINK.sub(r"\1index.html", text)
     return _ROOT_PATH.sub(lambda m: m.group(1) + "../" * depth, text)
 
 
@@ -119,7 +127,7 @@ def _dead(link: str, page: Path, site: Path, pages: dict[Path, _Page]) -> str | 
         return f"link from the root of the host: {link}"
     target = Path(os.path.normpath(page.parent / unquote(parts.path))) if parts.path else page
     if target.is_dir():
-        target = target / "index.html"
+        return f"link to the folder {link}, which is a list of files where the site is opened as one"
     if site not in target.parents or not target.is_file():
         return f"dead link {link}"
     anchor = unquote(parts.fragment)
@@ -140,7 +148,7 @@ class _Page(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         given = {k: v or "" for k, v in attrs}
-        if given.get("id"):
+        if given.get("id") and tag != "link":  # Quarto names each theme's sheets alike
             self.ids[given["id"]] = self.ids.get(given["id"], 0) + 1
         if tag == "a" and given.get("name"):
             self.ids.setdefault(given["name"], 1)
