@@ -10,6 +10,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+import yaml
+
 from helpers.markup import raw_html
 from helpers.provenance import provenance
 from helpers.report_sources import prepare
@@ -55,7 +57,8 @@ def render_site(root: Path | str | None = None, strict: bool = False) -> Path:
         _render(program, build, name)
         site = build / "_site"
         tidy_site(site)
-        complete_index(site, escape=name.startswith("Quarto"))
+        title = yaml.safe_load((root / "_quarto.yml").read_text(encoding="utf-8"))["website"]["title"]
+        complete_index(site, escape=name.startswith("Quarto"), site_title=title)
         for study in studies:  # after the render: as inputs they would become pages
             shutil.copytree(
                 report / study.name / "executed",

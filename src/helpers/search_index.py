@@ -1,10 +1,15 @@
-"""The site's search index, completed: both renderers leave out raw HTML, which is where tables and findings stand."""
+"""The site's search index, completed: tables, figures and findings get entries that lead to them, with their words apart.
+
+smalldocs leaves raw HTML out of its own entries; Quarto runs the words of a table's cells together.
+"""
 
 from __future__ import annotations
 
 import html
 import json
+import re
 from dataclasses import dataclass, field
+from functools import partial
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -16,18 +21,21 @@ VOID = {"img", "br", "hr", "input", "meta", "link", "source", "wbr", "col", "are
 LIMIT = 30_000  # characters kept of one part
 
 
-def complete_index(site: Path, escape: bool) -> None:
+def complete_index(site: Path, escape: bool, site_title: str = "") -> None:
     """Add the tables, figures, findings, definitions and terms of every page to `search.json`.
 
-    escape: write the added texts as HTML (Quarto shows them so; smalldocs escapes them itself). A copy as a script,
-    `report/assets/search.js`, serves readers who open the pages as files, where a browser does not fetch JSON.
+    escape: write the added texts as HTML (Quarto shows them so; smalldocs escapes them itself). site_title: what the
+    renderer adds to the title of every page; hits go without it. A copy as a script, `report/assets/search.js`, serves
+    readers who open the pages as files, where a browser does not fetch JSON.
     """
     path = site / "search.json"
     if not path.is_file():
         return
     index = json.loads(path.read_text(encoding="utf-8"))
     for page in sorted(site.rglob("*.html")):
-        index += entries(page.read_text(encoding="utf-8"), page.relative_to(site).as_posix(), escape)
+        index += entries(
+            page.read_text(encoding="utf-8"), page.relative_to(site).as_posix(), escape, site_title
+        )
     text = json.dumps(index, ensure_ascii=False)
     path.write_text(text, encoding="utf-8")
     script = site / "report" / "assets" / "search.js"
@@ -35,16 +43,17 @@ def complete_index(site: Path, escape: bool) -> None:
     script.write_text(f"window.helpersSearch={text};\n", encoding="utf-8")
 
 
-def entries(text: str, page: str, escape: bool = False) -> list[dict[str, str]]:
+def entries(text: str, page: str, escape: bool = False, site_title: str = "") -> list[dict[str, str]]:
     """One entry per part of a page: objectID, href (with the part's anchor), title, section, text."""
     reader = _Reader()
     reader.feed(text)
-    shown = html.escape if escape else str
+    shown = partial(html.escape, quote=False) if escape else str
+    title = re.sub(rf"\s+[–|·-]\s+{re.escape(site_title)}$", "", " ".join(reader.title.split()))
     return [
         {
             "objectID": f"{page}#{part.anchor or f'part-{number}'}",
             "href": page + (f"#{part.anchor}" if part.anchor else ""),
-            "title": shown(" ".join(reader.title.split())),
+            "title": shown(title),
             "section": shown(" ".join("".join(part.head).split()) or part.kind),
             "text": shown(" ".join("".join(part.words).split())[:LIMIT]),
         }
