@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from helpers.html_table import NO_MATH, escaped, prose
+from helpers.markup import raw_html
 
 CHAPTERS = {
     "Prompts": (
@@ -68,24 +69,29 @@ def definitions(module: str) -> list[Definition]:
     ]  # fmt: skip
 
 
-def methods_html() -> str:
-    """The page's body: every definition with its signature, its place in the code, and the folded code."""
-    parts = [
-        "<p>Every quantity of this report, as the docstring of the function that computes it defines it. The page is made "
-        "from those docstrings each time the report is built.</p>"
-    ]
+def methods_source() -> str:
+    """The page's body as a Quarto source: every definition with its signature, its place in the code, the folded code.
+
+    Chapters and modules are Markdown headings, so that the renderer lists them beside the page.
+    """
     contents = (
         f"<li>{chapter}: " + ", ".join(f'<a href="#mod-{m}">{m}</a>' for m in modules) + "</li>"
         for chapter, modules in CHAPTERS.items()
     )
-    parts.append(f'<ul class="hp-contents">{"".join(contents)}</ul>')
+    parts = [
+        raw_html(
+            "<p>Every quantity of this report, as the docstring of the function that computes it defines it. The page is "
+            f'made from those docstrings each time the report is built.</p><ul class="hp-contents">{"".join(contents)}</ul>'
+        )
+    ]
     for chapter, modules in CHAPTERS.items():
-        parts.append(f'<h2 id="{chapter.lower().replace(" ", "-")}">{chapter}</h2>')
+        parts.append(f"## {chapter} {{#{chapter.lower().replace(' ', '-')}}}\n")
         for module in modules:
-            about = ast.get_docstring(ast.parse(module_source(module))) or ""
-            parts.append(f'<h3 id="mod-{module}">{module}</h3>{_paragraphs(about)}')
-            parts += map(_definition, definitions(module))
-    return f'<div class="hp-methods {NO_MATH}">{"".join(parts)}</div>'
+            about = _paragraphs(ast.get_docstring(ast.parse(module_source(module))) or "")
+            found = about + "".join(map(_definition, definitions(module)))
+            parts.append(f"### {module.replace('_', ' ')} {{#mod-{module}}}\n")
+            parts.append(raw_html(f'<div class="hp-methods {NO_MATH}">{found}</div>'))
+    return "\n".join(parts)
 
 
 def _definition(found: Definition) -> str:

@@ -16,7 +16,7 @@ from helpers.examples import examples_html
 from helpers.glossary import glossary_html, terms_html
 from helpers.kit import KIT, vega_bundle
 from helpers.markup import raw_html, scrub, with_findings
-from helpers.methods_page import methods_html
+from helpers.methods_page import methods_source
 from helpers.provenance import RECORD, provenance
 from helpers.study_pages import banner, run_card, study_page
 from helpers.study_runs import STEP_NAMES, StudyRun
@@ -35,7 +35,7 @@ def prepare(root: Path, runs: list[StudyRun], renderer: str) -> Path:
     sections: list[Any] = ["index.qmd"]
     foot = provenance([run.name for run in runs], renderer, max(run.executed for run in runs))
     if comparison := comparison_page.page_body(runs):
-        _write_page(report / "compare.qmd", comparison_page.page_title(runs), comparison + foot)
+        _write_page(report / "compare.qmd", comparison_page.page_title(runs), raw_html(comparison + foot))
         sections.append("report/compare.qmd")
     for run in runs:
         _write_study(report / run.name, run, renderer)
@@ -44,7 +44,7 @@ def prepare(root: Path, runs: list[StudyRun], renderer: str) -> Path:
             *(f"report/{run.name}/{p.name}" for p in run.notebooks.values()),
         ]
         sections.append({"section": run.title, "contents": contents})
-    _write_page(report / "methods.qmd", "Methods: every definition", methods_html() + foot)
+    _write_page(report / "methods.qmd", "Methods: every definition", f"{methods_source()}\n{raw_html(foot)}")
     sections.append("report/methods.qmd")
     sections.append({"section": "Many GPUs", "contents": ["site/slurm.qmd", "site/kubernetes.qmd"]})
     sidebar = {"website": {"sidebar": {"style": "docked", "search": True, "contents": sections}}}
@@ -73,10 +73,8 @@ def _write_study(folder: Path, run: StudyRun, renderer: str) -> None:
         nbformat.write(page, folder / source.name)
 
 
-def _write_page(path: Path, title: str, markup: str) -> None:
-    path.write_text(
-        f"---\ntitle: {json.dumps(title)}\ntoc: true\n---\n\n{raw_html(markup)}", encoding="utf-8"
-    )
+def _write_page(path: Path, title: str, body: str) -> None:
+    path.write_text(f"---\ntitle: {json.dumps(title)}\ntoc: true\n---\n\n{body}", encoding="utf-8")
 
 
 def light_copy(notebook: Any) -> Any:
