@@ -33,8 +33,10 @@ DARK = {
     "#386ae1": "#5f88eb", "#c8841f": "#e08428", "#0e9d7a": "#53e8c0", "#7a2f9f": "#d7a5df",
     "#8d2f0c": "#cb5062", "#565c66": "#9298a2", "#570f2e": "#f1e79a",
 }  # fmt: skip
-SEQUENTIAL = ["#e3ebfb", "#a9c1f5", "#6d94ec", "#386ae1", "#1f459f", "#102659"]
-DIVERGING = ["#8d2f0c", "#c8841f", "#ecd9b4", "#f1f2f4", "#b9cbf5", "#6d94ec", "#1f459f"]
+# Tiles and the numbers on them keep their colours on a dark page, so none of these stands in DARK.
+SEQUENTIAL = ["#e3ebfb", "#a9c1f5", "#6d94ec", "#396be1", "#1f459f", "#102659"]
+DIVERGING = ["#8e300d", "#c98520", "#ecd9b4", "#f1f2f4", "#b9cbf5", "#6d94ec", "#1f459f"]
+ON_DARK_TILE, ON_LIGHT_TILE = "#fefefe", "#1f252d"
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', 'Noto Sans', sans-serif"
 SVG_LIMIT = 150_000  # bytes of a static picture from which a PNG is lighter than the SVG
 MAX_ROWS = 20_000

@@ -7,7 +7,7 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
-from helpers.charts import INK, PALETTE
+from helpers.charts import INK, ON_DARK_TILE, ON_LIGHT_TILE, PALETTE
 from helpers.charts_sensitivity import plain
 
 SCENARIOS = {
@@ -103,7 +103,7 @@ def win_map(wins: pd.DataFrame, order: list[str]) -> Any:
     )
     text = base.mark_text(fontSize=11).encode(
         text=alt.Text("wins:Q", format=".0%"),
-        color=alt.condition("datum.wins > 0.5", alt.value("#ffffff"), alt.value("#20262e")),
+        color=alt.condition("datum.wins > 0.5", alt.value(ON_DARK_TILE), alt.value(ON_LIGHT_TILE)),
     )
     return (tiles + text).properties(width={"step": 62}, height={"step": 34})
 

@@ -8,11 +8,11 @@ import altair as alt
 import pandas as pd
 
 from helpers.agreement import trait_name
-from helpers.charts import DIVERGING, GRID, INK, PALETTE
+from helpers.charts import DIVERGING, GRID, INK, ON_DARK_TILE, ON_LIGHT_TILE, PALETTE
 from helpers.html_table import visible_whitespace
 
 LABEL_COLOURS = {
-    "inflated": DIVERGING[0], "representative": "#0e9d7a", "deflated": "#386ae1", "undecided": "#565c66",
+    "inflated": PALETTE[4], "representative": "#0e9d7a", "deflated": "#386ae1", "undecided": "#565c66",
 }  # fmt: skip
 
 
@@ -104,7 +104,7 @@ def percentile_map(table: pd.DataFrame) -> Any:
         )
     ).add_params(click)  # fmt: skip
     extreme = alt.condition(
-        "datum.percentile > 0.8 || datum.percentile < 0.2", alt.value("#ffffff"), alt.value("#20262e")
+        "datum.percentile > 0.8 || datum.percentile < 0.2", alt.value(ON_DARK_TILE), alt.value(ON_LIGHT_TILE)
     )
     number = base.mark_text(fontSize=11).encode(text=alt.Text("percentile:Q", format=".2f"), color=extreme)
     sign = base.mark_text(fontSize=9, dx=15, dy=-8).encode(text="sign:N", color=extreme)
