@@ -100,8 +100,15 @@ def instruction_gains(gains: pd.DataFrame, top: int = 12) -> Any:
     rows["relevance"] = rows["relevant"].map({True: "relevant", False: "other"})
     colour = alt.Color("relevance:N", title=None,
                        scale=alt.Scale(domain=["relevant", "other"], range=[PALETTE[0], PALETTE[5]]))  # fmt: skip
+    # One below the other and not facets: each has its own order of instructions.
+    panels = [_gain_panel(part, colour, name) for name, part in rows.groupby("training", sort=False)]
+    return alt.vconcat(*panels).resolve_scale(x="shared")
+
+
+def _gain_panel(rows: pd.DataFrame, colour: Any, title: str) -> Any:
+    order = rows.sort_values("gain", ascending=False)["text"].tolist()
     base = alt.Chart(rows).encode(
-        y=alt.Y("text:N", title=None, sort=alt.EncodingSortField("gain", op="max", order="descending")),
+        y=alt.Y("text:N", title=None, sort=order),
         color=colour,
         tooltip=["training:N", "text:N", "group:N", alt.Tooltip("before:Q", format=".3f"),
                  alt.Tooltip("after:Q", format=".3f"), alt.Tooltip("gain:Q", format="+.3f")],
@@ -113,11 +120,7 @@ def instruction_gains(gains: pd.DataFrame, top: int = 12) -> Any:
         base.mark_point(size=60, filled=False).encode(x="before:Q"),
         base.mark_circle(size=70).encode(x="after:Q"),
     )
-    return (
-        layers.properties(width=300)
-        .facet(row=alt.Row("training:N", title=None))
-        .resolve_scale(y="independent")
-    )
+    return layers.properties(width=300, title=title)
 
 
 def side_effects(table: pd.DataFrame) -> Any:
