@@ -22,6 +22,7 @@ import pandas as pd
 import pytest
 from datasets import Dataset
 from datasets.arrow_dataset import Column
+from mteb._create_dataloaders import create_dataloader
 from tiny import STATIC, prompt_rows, tiny_study
 from tiny_models import instruct, plain, random_sentence_transformer
 
@@ -33,7 +34,15 @@ from helpers.models import LoadedModel, load_model
 from helpers.prompts import Prompt
 from helpers.published import read_results
 from helpers.study import ModelSpec, TaskSpec
-from helpers.sweep import group_folder, make_cells, prepare, read_cell, run_group, run_sweep
+from helpers.sweep import (
+    columns_read_at_once,
+    group_folder,
+    make_cells,
+    prepare,
+    read_cell,
+    run_group,
+    run_sweep,
+)
 from helpers.tasks import load_task
 
 RETRIEVAL, STS = DemoRetrieval.metadata, DemoSTS.metadata
@@ -79,6 +88,26 @@ def test_t1_labels_are_read_once_and_not_row_by_row(monkeypatch: pytest.MonkeyPa
 
     assert rows_decoded(DemoTopicClassification()) > 10_000
     assert rows_decoded(prepare(DemoTopicClassification())) < 1_000  # the small training sets
+
+
+def test_t1_texts_are_copied_at_once_and_not_row_by_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    decoded: list[Any] = []
+    get = Column.__getitem__
+    monkeypatch.setattr(Column, "__getitem__", lambda s, key: (decoded.append(key), get(s, key))[1])
+    texts = [f"text {n}" for n in range(100)]
+
+    def given() -> Any:
+        decoded.clear()
+        rows = Dataset.from_dict({"text": texts})
+        return create_dataloader(
+            rows, task_metadata=DemoTopicClassification.metadata, input_column="text"
+        ).dataset
+
+    assert given()["text"][:] == texts and len(decoded) > 100
+    with columns_read_at_once():
+        found = given()
+        assert decoded == [slice(None)] and found["text"][:] == texts
+    assert given() and len(decoded) > 100
 
 
 def test_t3_a_long_prompt_with_line_breaks_is_stored_and_exported(tmp_path: Path) -> None:
