@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import json
 import logging
 import os
@@ -36,6 +37,9 @@ from helpers.study import ModelSpec, Study, StudyError, TaskSpec
 from helpers.tasks import data_fingerprint, load_task
 
 logger = logging.getLogger(__name__)
+COPIES_COLUMNS = (
+    "_create_dataloaders", "_evaluators.text.bitext_mining_evaluator", "_evaluators.pair_classification_evaluator"
+)  # fmt: skip
 SCORED_BY = ("mteb", "scikit-learn", "scipy", "numpy", "pytrec-eval-terrier")
 
 
@@ -442,14 +446,16 @@ def evaluate(encoder: SweepEncoder, task: Any, cell: Cell) -> dict[str, Any]:
 @contextlib.contextmanager
 def columns_read_at_once() -> Iterator[None]:
     """Let mteb copy a column of texts as a list: it copies a lazy column row by row, 0.1 ms a text (ENGINE, trap T1)."""
-    from mteb import _create_dataloaders as loaders
-
-    stock, name = loaders._create_dataloader_from_texts, "_create_dataloader_from_texts"
-    setattr(loaders, name, lambda text, *given, **named: stock(text[:], *given, **named))
+    name = "_create_dataloader_from_texts"
+    modules = [importlib.import_module(f"mteb.{module}") for module in COPIES_COLUMNS]
+    stock = getattr(modules[0], name)
+    for module in modules:
+        setattr(module, name, lambda text, *given, **named: stock(text[:], *given, **named))
     try:
         yield
     finally:
-        setattr(loaders, name, stock)
+        for module in modules:
+            setattr(module, name, stock)
 
 
 def keeps_stock_batches(prompt: Prompt, task: Any) -> bool:
