@@ -127,7 +127,9 @@ def test_charts_are_drawn_beside_an_amd_loader(site, tab):
     )
     tab.goto((site / "report/demo/03_inflation.html").as_uri())
     settle(tab)
-    own = [e for e in tab.errors if "autocomplete" not in e and "is not a constructor" not in e]  # Quarto's search box
+    own = [
+        e for e in tab.errors if "autocomplete" not in e and "is not a constructor" not in e
+    ]  # Quarto's search box
     assert own == [] and tab.evaluate("typeof window.vegaEmbed") == "function"
 
 
