@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -12,6 +13,7 @@ import numpy as np
 
 from helpers.application import Role
 from helpers.run import replacing
+from helpers.study import StudyError
 
 Request = tuple[Sequence[str], str, Role]
 WRITTEN_ROWS = 16_384  # rows that are gathered at a time while a file is written
@@ -24,6 +26,20 @@ def texts_digest(texts: Sequence[str]) -> str:
     return result.hexdigest()
 
 
+def _limit_of_the_environment() -> int:
+    """`HELPERS_CACHE_GB` in bytes; 20 GB where it is not set."""
+    given = os.environ.get("HELPERS_CACHE_GB") or "20"
+    try:
+        size = float(given)
+    except ValueError:
+        size = 0.0
+    if not 0 < size < 1e6:
+        raise StudyError(
+            f"HELPERS_CACHE_GB is '{given}'; it must be a number of gigabytes above 0, such as 20"
+        )
+    return int(size * 2**30)
+
+
 class EmbeddingCache:
     """Matrices on disk, one `.npy` per (model, role, prefix, ordered texts); atomic, bounded, shared by processes.
 
@@ -33,8 +49,7 @@ class EmbeddingCache:
 
     def __init__(self, folder: Path, limit_bytes: int | None = None) -> None:
         self.folder = folder
-        given = os.environ.get("HELPERS_CACHE_GB")
-        self.limit_bytes = limit_bytes or int(float(given or 20) * 2**30)
+        self.limit_bytes = limit_bytes or _limit_of_the_environment()
 
     def key(self, model_key: str, request: Request) -> str:
         texts, prefix, role = request
@@ -47,18 +62,21 @@ class EmbeddingCache:
     def read(self, key: str, rows: int) -> np.ndarray | None:
         """The matrix of a key, memory-mapped; None where it is absent. An unreadable file is moved aside."""
         path = self.path(key)
-        try:
-            matrix = np.load(path, mmap_mode="r")
-        except FileNotFoundError:
-            return None
-        except (OSError, ValueError):
-            os.replace(path, path.with_suffix(".broken"))
-            return None
-        if matrix.ndim != 2 or len(matrix) != rows:
-            os.replace(path, path.with_suffix(".broken"))
-            return None
-        os.utime(path)
-        return matrix
+        with contextlib.suppress(FileNotFoundError):  # absent, or another process removed it meanwhile
+            try:
+                matrix = np.load(path, mmap_mode="r")
+            except FileNotFoundError:
+                return None
+            except (OSError, ValueError):
+                os.replace(path, path.with_suffix(".broken"))
+                return None
+            if matrix.ndim != 2 or len(matrix) != rows:
+                os.replace(path, path.with_suffix(".broken"))
+                return None
+            with contextlib.suppress(FileNotFoundError):  # what is mapped can be read after its removal
+                os.utime(path)
+            return matrix
+        return None
 
     def write(self, key: str, matrix: np.ndarray, rows: np.ndarray | None = None) -> None:
         """Keep a matrix, or the given rows of it, without a second copy of it in memory."""
@@ -75,10 +93,14 @@ class EmbeddingCache:
 
     def shrink(self) -> int:
         """Remove the longest unread matrices until the folder fits its bound; the number of removed files."""
-        files = sorted(self.folder.glob("*/*.npy"), key=lambda p: p.stat().st_mtime, reverse=True)
+        files: list[tuple[float, int, Path]] = []
+        for path in self.folder.glob("*/*.npy"):
+            with contextlib.suppress(FileNotFoundError):  # another process removes files too
+                status = path.stat()
+                files.append((status.st_mtime, status.st_size, path))
         total, removed = 0, 0
-        for path in files:
-            total += path.stat().st_size
+        for _, size, path in sorted(files, reverse=True):
+            total += size
             if total > self.limit_bytes:
                 path.unlink(missing_ok=True)
                 removed += 1
