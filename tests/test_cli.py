@@ -1,5 +1,7 @@
 """The command line: help, exit status, messages."""
 
+import os
+
 import pytest
 
 from helpers.cli import main
@@ -23,6 +25,26 @@ def test_help_shows_examples_and_exit_status(capsys):
 def test_a_wrong_study_gives_status_2_and_a_suggestion(arguments, words, capsys):
     assert main(arguments) == 2
     assert words in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "words"),
+    [
+        ("EMBEDDING_TASK_DATA", "no/such/folder", "EMBEDDING_TASK_DATA names 'no/such/folder'"),
+        ("HELPERS_ROOT", "no/such/folder", "no folder data/studies"),
+    ],
+)
+def test_a_variable_that_names_no_folder_gives_status_2(variable, value, words, capsys, monkeypatch):
+    monkeypatch.setenv(variable, value)
+    assert main(["plan", "small"]) == 2
+    assert words in capsys.readouterr().err
+
+
+def test_a_relative_run_folder_is_the_same_for_the_command_and_its_notebooks(monkeypatch, tmp_path, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HELPERS_RUNS", "mine")
+    main(["studies"])
+    assert os.environ["HELPERS_RUNS"] == str(tmp_path / "mine")
 
 
 def test_an_unknown_option_gives_status_2(capsys):

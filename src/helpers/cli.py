@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import importlib.util
+import os
 import sys
 from typing import Any
 
@@ -26,6 +27,9 @@ def main(arguments: list[str] | None = None) -> int:
     from helpers.study import StudyError
 
     given = sys.argv[1:] if arguments is None else arguments
+    for variable in ("HELPERS_RUNS", "HELPERS_ROOT"):  # notebooks run in another folder than this command
+        if os.environ.get(variable):
+            os.environ[variable] = os.path.abspath(os.environ[variable])
     try:
         if given[:1] == ["fetch-published"]:
             return fetch_published(given[1:])
@@ -34,6 +38,9 @@ def main(arguments: list[str] | None = None) -> int:
     except StudyError as error:
         print(f"helpers: {error}", file=sys.stderr)
         return 2
+    except PermissionError as error:
+        print(f"helpers: no permission to write or read '{error.filename}'", file=sys.stderr)
+        return 1
     except KeyboardInterrupt:
         print("helpers: stopped; finished results are kept", file=sys.stderr)
         return 130

@@ -201,7 +201,16 @@ class Study(Strict):
     def task_data_root(self) -> Path | None:
         """The folder of local task data: `data_root` of the study, else the environment variable, else None."""
         given = self.data_root or os.environ.get(TASK_DATA_VARIABLE)
-        return (project_root() / given).resolve() if given else None
+        if not given:
+            return None
+        folder = (project_root() / given).resolve()
+        if not folder.is_dir():
+            named = "data_root" if self.data_root else TASK_DATA_VARIABLE
+            raise StudyError(
+                f"{named} names '{given}' as the folder of task data, which does not exist (seen from the project's folder); "
+                f"correct the path, or leave {named} out to read from the Hub"
+            )
+        return folder
 
 
 def project_root() -> Path:
@@ -210,7 +219,13 @@ def project_root() -> Path:
     `HELPERS_ROOT` names another one (for tests and for an installed, not editable package).
     """
     given = os.environ.get("HELPERS_ROOT")
-    return Path(given).resolve() if given else Path(__file__).resolve().parents[2]
+    if not given:
+        return Path(__file__).resolve().parents[2]
+    if not (Path(given) / "data" / "studies").is_dir():
+        raise StudyError(
+            f"HELPERS_ROOT is '{given}', where there is no folder data/studies; name a checkout of the suite"
+        )
+    return Path(given).resolve()
 
 
 def study_names(root: Path | None = None) -> list[str]:
@@ -284,7 +299,11 @@ def _set_dotted(raw: dict[str, Any], key: str, value: Any) -> None:
     """`prompts.per_level` reaches into the mapping; `per_level` sets a top-level key."""
     *parents, last = key.split(".")
     for parent in parents:
-        raw = raw.setdefault(parent, {})
+        if raw.get(parent) is None:  # absent, or a key without a value
+            raw[parent] = {}
+        raw = raw[parent]
+        if not isinstance(raw, dict):
+            raise StudyError(f"'{key}' cannot be set: the study's '{parent}' holds no keys")
     raw[last] = value
 
 
