@@ -23,7 +23,7 @@ CPU_BATCH_TOKENS = 1024  # measured: the fastest budget of a small encoder on a 
 GPU_BATCH_TOKENS = 65536
 FACTORS = {"cpu": (0.5, 1, 2), "other": (0.25, 0.5, 1, 2, 4)}  # budgets that are tried, times the default
 WORTH_A_CHANGE = 0.05  # smaller gains are noise
-LARGEST_SHARE = 0.025  # of the work at hand that a calibration may cost
+LARGEST_SHARE = {"cpu": 0.025, "other": 0.1}  # of the tokens at hand that a calibration may encode
 LONGEST_BATCH = 4096
 COUNTED = (
     4096  # texts that are tokenised at a time; a tokenizer's own records of 300,000 texts take gigabytes
@@ -73,10 +73,10 @@ def batch_budget(model: LoadedModel, lengths: np.ndarray, encode_batches: Encode
     kept = model.cache.folder / "batch_tokens" / f"{model.key}.json" if model.cache is not None else None
     known = _kept_budget(kept)
     if known is None:
-        factors = FACTORS["cpu" if model.st.device.type == "cpu" else "other"]
-        budgets = [int(default * factor) for factor in factors]
-        sample = 2 * max(budgets)
-        if lengths.sum() * LARGEST_SHARE < 2 * sample * len(budgets):
+        kind = "cpu" if model.st.device.type == "cpu" else "other"
+        budgets = [int(default * factor) for factor in FACTORS[kind]]
+        sample = (2 if kind == "cpu" else 1) * max(budgets)
+        if lengths.sum() * LARGEST_SHARE[kind] < 2 * sample * len(budgets):
             return default
         seconds = calibrate(lengths, encode_batches, budgets, sample)
         known = best_budget(seconds, default)
