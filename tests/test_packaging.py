@@ -97,6 +97,11 @@ def test_the_readme_names_every_table_that_a_notebook_saves():
             assert re.search(rf"\| {path.name[:2]} \|.*\| `{name}` \|", readme), f"{path.name}: {name}"
 
 
+def test_the_readme_which_jupyterlab_opens_leads_to_every_notebook():
+    readme = (ROOT / "README.md").read_text()
+    assert all(f"(notebooks/{path.name})" in readme for path in (ROOT / "notebooks").glob("*.ipynb"))
+
+
 def test_no_machine_path_is_in_a_tracked_file():
     if not (ROOT / ".git").exists():
         pytest.skip("not a git checkout")
