@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -109,6 +110,21 @@ def test_the_probe_refuses_a_model_that_ignores_its_prompt(
     monkeypatch.setattr(encoder, "embed_many", lambda m, requests: [deaf for _ in requests])
     monkeypatch.setattr(encoder, "prompt_is_text", lambda st: False)
     with pytest.raises(StudyError, match="the prompt does not arrive"):
+        probe(model, first, second)
+
+
+def test_the_probe_refuses_an_adapter_that_changes_the_text_and_a_prompt_that_reaches_documents(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = plain(tmp_path)
+    first, second = (prefixes(model, RETRIEVAL, Prompt(text=t)) for t in ("a", "b"))
+    with pytest.raises(StudyError, match="document prefix changes with the prompt"):
+        probe(model, first, replace(second, document="b "))
+    from helpers import encoder
+
+    embed = encoder.embed_many
+    monkeypatch.setattr(encoder, "embed_many", lambda m, requests: [v + 1e-3 for v in embed(m, requests)])
+    with pytest.raises(StudyError, match=r"adapter and by hand differ by 1\.0e-03"):
         probe(model, first, second)
 
 

@@ -1,0 +1,26 @@
+"""Search in blocks of queries and documents finds what one matrix of all similarities holds."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tiny import STATIC
+
+from helpers import encoder
+from helpers.encoder import SweepEncoder
+from helpers.models import load_model
+from helpers.study import ModelSpec
+
+
+@pytest.mark.parametrize("top_k", [1, 5, 100])
+def test_blocks_give_the_best_of_the_whole(top_k: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(encoder, "DOCUMENT_BLOCK", 7)
+    monkeypatch.setattr(encoder, "QUERY_BLOCK", 3)
+    draw = np.random.default_rng(0)
+    queries, documents = (draw.standard_normal((n, 8)).astype(np.float32) for n in (10, 24))
+    scores, places = SweepEncoder(load_model(ModelSpec(**STATIC)))._top(queries, documents, top_k)
+    unit_queries, unit_documents = (m / np.linalg.norm(m, axis=1, keepdims=True) for m in (queries, documents))
+    whole = unit_queries @ unit_documents.T
+    best = np.argsort(-whole, axis=1)[:, :top_k]
+    assert places.tolist() == best.tolist()
+    assert np.abs(scores - np.take_along_axis(whole, best, 1)).max() < 1e-6
