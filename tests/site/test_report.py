@@ -200,7 +200,7 @@ def test_tidy_page_links_the_page_and_not_its_folder():
         tidy_page('<a class="x" href="../../">Home</a>', depth=2)
         == '<a class="x" href="../../index.html">Home</a>'
     )
-    kept = '<a href="#top"></a><a href="https://example.org/"></a><a href="x.html"></a><a href="/root/"></a>'
+    kept = '<a href="#top"></a><a href="https://example.org/"></a><a href="x.html"></a><a href="/base/"></a>'
     assert tidy_page(kept, depth=0) == kept
 
 
