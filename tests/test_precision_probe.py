@@ -11,7 +11,7 @@ from tiny import prompt_rows, tiny_study
 from tiny_models import random_sentence_transformer
 
 from helpers.models import load_model
-from helpers.precision_probe import compare, precision_table
+from helpers.precision_probe import ProbeTexts, compare, precision_table, probe_scores
 from helpers.results import scores_table
 from helpers.study import ModelSpec, StudyError
 from helpers.sweep import run_sweep
@@ -50,8 +50,20 @@ def test_the_probe_measures_the_distance_to_float32(
     assert model.key != reference.key
     assert 0 < found["max_similarity_difference"] < most
     assert 1 - most < found["min_cosine"] < 1
+    assert 0 < abs(found["spearman_difference"]) < most or settings == {"attention": "eager"}
     same = compare(reference, reference)
+    assert (same["ndcg_difference"], same["spearman_difference"]) == (0, 0)
     assert (same["min_cosine"], same["max_similarity_difference"]) == (pytest.approx(1), 0)
+
+
+def test_the_scores_of_the_probe_by_hand() -> None:
+    """The first question finds its passage first, the second its own second: (1 + 1 / log2(3)) / 2."""
+    texts = ProbeTexts(
+        ["q", "r"], ["x", "y"], np.array([0, 0]), (["a", "b"], ["c", "d"]), np.array([5.0, 1.0])
+    )
+    one, two = np.eye(2)
+    ndcg, spearman = probe_scores(np.array([one, two, one, two, one, one, one, two]), texts)
+    assert ndcg == pytest.approx((1 + 1 / np.log2(3)) / 2) and spearman == pytest.approx(1)
 
 
 def test_a_run_records_the_probe_of_the_models_that_need_one(folder: Path, tmp_path: Path) -> None:
