@@ -102,6 +102,12 @@ def test_the_readme_which_jupyterlab_opens_leads_to_every_notebook():
     assert all(f"(notebooks/{path.name})" in readme for path in (ROOT / "notebooks").glob("*.ipynb"))
 
 
+def test_the_readme_names_every_variable_of_the_suite():
+    code = " ".join(path.read_text() for path in (ROOT / "src").rglob("*.py"))
+    readme = (ROOT / "README.md").read_text()
+    assert {name for name in re.findall(r"\bHELPERS_[A-Z_]+\b", code) if f"`{name}`" not in readme} == set()
+
+
 def test_no_machine_path_is_in_a_tracked_file():
     if not (ROOT / ".git").exists():
         pytest.skip("not a git checkout")
