@@ -9,7 +9,7 @@ window.helpersKit = (function () {
     var html = document.documentElement, body = document.body;
     if (body.dataset.jpThemeLight) return body.dataset.jpThemeLight === "false";
     return html.classList.contains("quarto-dark") || body.classList.contains("quarto-dark") ||
-      html.dataset.bsTheme === "dark";
+      html.dataset.bsTheme === "dark" || html.dataset.scheme === "alternate";
   }
 
   /* Vega comes from the packed copy in a notebook, or from the report's shared file. */
@@ -65,11 +65,46 @@ window.helpersKit = (function () {
       figure.helpersView = result;
       figure.classList.add("hp-drawn");
       figure.dataset.state = "drawn";
+      if (svg) walk(figure, svg);
       chartLinks(figure, JSON.parse(source.textContent));
     }).catch(function (error) {
       figure.dataset.state = "failed";
       figure.classList.remove("hp-drawn");
       console.error("chart " + figure.id + ": " + (error && error.message || error));
+    });
+  }
+
+  /* What a mouse finds by hovering, a keyboard finds with the arrow keys: one mark after the other, its values in words. */
+  function walk(figure, svg) {
+    var at = -1, said = figure.querySelector(".hp-said");
+    function marks() {
+      return Array.from(svg.querySelectorAll(".role-mark *")).filter(function (e) { return e.__data__ && e.__data__.tooltip; });
+    }
+    if (!marks().length) return;
+    if (!said) {
+      said = document.createElement("div");
+      said.className = "hp-said"; said.setAttribute("aria-live", "polite");
+      figure.appendChild(said);
+    }
+    function leave() {
+      svg.querySelectorAll(".hp-at").forEach(function (e) { e.classList.remove("hp-at"); });
+      said.textContent = "";
+    }
+    svg.setAttribute("tabindex", "0");
+    svg.addEventListener("focus", function () { said.textContent = "Arrow keys: from mark to mark. Enter: as a click. Escape: leave."; });
+    svg.addEventListener("blur", leave);
+    svg.addEventListener("keydown", function (event) {
+      var step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key], all = marks(), values;
+      if (event.key === "Escape") { at = -1; leave(); }
+      if (!all.length || (!step && (event.key !== "Enter" || at < 0))) return;
+      event.preventDefault();
+      if (!step) { all[at % all.length].dispatchEvent(new MouseEvent("click", { bubbles: true })); return; }
+      at = at < 0 ? (step > 0 ? 0 : all.length - 1) : (at + step + all.length) % all.length;
+      leave();
+      all[at].classList.add("hp-at");
+      values = all[at].__data__.tooltip;
+      said.textContent = (at + 1) + " of " + all.length + ": " + (typeof values === "object" ?
+        Object.keys(values).map(function (k) { return k + " " + values[k]; }).join(", ") : String(values));
     });
   }
 
@@ -244,7 +279,7 @@ window.helpersKit = (function () {
       var dark = String(isDark());
       document.querySelectorAll('figure.hp-chart[data-state="drawn"]').forEach(function (f) { if (f.dataset.dark !== dark) draw(f); });
     };
-    var observer = new MutationObserver(again), seen = { attributes: true, attributeFilter: ["class", "data-bs-theme", "data-jp-theme-light"] };
+    var observer = new MutationObserver(again), seen = { attributes: true, attributeFilter: ["class", "data-bs-theme", "data-scheme", "data-jp-theme-light"] };
     observer.observe(document.documentElement, seen);
     observer.observe(document.body, seen);
     scan();

@@ -61,7 +61,9 @@ def test_no_serious_accessibility_violation(site, tab, path, theme):
     tab.goto((site / path).as_uri())
     if theme == "dark":
         tab.locator(".quarto-color-scheme-toggle").first.click()
-        tab.wait_for_function("document.body.classList.contains('quarto-dark')")
+        tab.wait_for_function(
+            "document.querySelector('.quarto-dark, [data-scheme=alternate]') !== null", timeout=5000
+        )
     settle(tab)
     tab.evaluate((Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text(encoding="utf-8"))
     found = tab.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
@@ -113,7 +115,7 @@ def test_picture_is_printed_instead_of_the_drawing(site, tab):
 def test_charts_follow_the_dark_page(site, tab):
     tab.goto((site / "report/demo/03_inflation.html").as_uri())
     settle(tab)
-    tab.evaluate("document.documentElement.classList.add('quarto-dark')")
+    tab.locator(".quarto-color-scheme-toggle").first.click()
     tab.wait_for_function(
         "[...document.querySelectorAll('figure.hp-chart')].every(f => f.dataset.dark === 'true')"
     )
@@ -143,6 +145,20 @@ def test_hover_shows_markup_of_a_prompt_as_text(site, tab):
         tab.wait_for_timeout(30)
         assert tab.locator("#vg-tooltip-element script, #vg-tooltip-element img").count() == 0
     assert tab.locator("#vg-tooltip-element").inner_text() and "hacked" not in tab.title()
+
+
+def test_marks_are_reached_with_the_keyboard_and_their_values_are_said(site, tab):
+    tab.goto((site / "report/demo/03_inflation.html").as_uri())
+    settle(tab)
+    tab.locator("#fig-inflation-0 svg").focus()
+    tab.keyboard.press("ArrowRight")
+    said = tab.locator("#fig-inflation-0 .hp-said")
+    assert said.get_attribute("aria-live") == "polite" and said.inner_text().startswith("1 of 60: prompt ")
+    assert "<script>document.title='hacked'</script>" in said.inner_text() and said.locator("*").count() == 0
+    tab.keyboard.press("ArrowLeft")
+    assert said.inner_text().startswith("60 of 60: ") and tab.locator(".hp-at").count() == 1
+    tab.keyboard.press("Escape")
+    assert said.inner_text() == "" and tab.locator(".hp-at").count() == 0 and tab.errors == []
 
 
 def test_data_and_tables_are_downloaded_exactly(site, tab, tmp_path):
