@@ -16,11 +16,11 @@ CHAPTERS = {
         *("prompts", "prompt_context", "prompt_rules", "prompt_checks", "near_duplicates"),
         *("prompt_statistics", "prompt_comparison", "paraphrase_quality"),
     ),
-    "Scores": ("application", "task_scores", "audit", "public_scope"),
+    "Scores": ("application", "task_scores", "precision_probe", "audit", "public_scope"),
     "Inflation and deflation": ("spread", "sensitivity", "variance", "noise", "agreement", "precision"),
     "Leaderboards": ("leaderboard", "rank_distribution", "manipulation", "hacking", "headline", "comparison"),
     "Instruction geometry": (
-        *("instructions", "geometry", "relevance", "separability", "distractors", "projection"),
+        *("instructions", "measurement", "geometry", "relevance", "separability", "distractors", "projection"),
     ),
     "Fine-tuning": ("training_data", "contrastive", "reler", "tuning_evaluation"),
 }
