@@ -10,7 +10,7 @@ from typing import Any
 from helpers.prompts import prompt_id
 
 # What of `experiment_kwargs` describes the prompt; anything else makes the run a variant of its model.
-PROMPT_KEYS = {"prompts", "prompt_id", "prompt_sha256", "application", "separator"}
+PROMPT_KEYS = {"prompts", "prompt_id", "prompt_sha256", "application", "separator", "text_id"}
 SIDED_TYPES = ("Retrieval", "Reranking", "InstructionRetrieval", "InstructionReranking")
 TEMPLATE_LOADERS = ("instruct",)  # names of mteb loaders that wrap a prompt in the model's template
 

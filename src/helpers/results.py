@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
-from datetime import datetime
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from helpers.run import replacing, write_json
+from helpers.export import export_cells
 from helpers.study import Study, StudyError
 from helpers.sweep import group_folder, prompts_of, read_cell
 
@@ -208,100 +207,9 @@ def cell_counts(scores: pd.DataFrame) -> pd.DataFrame:
 def export_mteb(study: Study, folder: Path, prompts: pd.DataFrame) -> int:
     """Write every finished cell as a result that `mteb.ResultCache(<run folder>)` reads; the number of files.
 
-    Layout `results/<org>__<model>/<revision>/[experiments/<name>/]<Task>.json`. The prompt's id is part of
-    `experiment_kwargs`, which makes mteb's own folder names collision-free (ENGINE, trap T2). Files appear whole.
+    Files of earlier exports that are not among them are removed.
     """
-    grouped: dict[str, list[dict[str, Any]]] = {}
-    for _, record in current_cells(study, folder, prompts):
-        key = json.dumps([record["slot"]["model"], record["slot"]["task"], record["slot"]["prompt_id"]])
-        grouped.setdefault(key, []).append(record)
-    for records in grouped.values():
-        _export_one(study, folder, records)
-    return len(grouped)
-
-
-def _export_one(study: Study, folder: Path, records: list[dict[str, Any]]) -> None:
-    from mteb.models.model_meta import _serialize_experiment_kwargs_to_name
-
-    first = records[0]
-    meta = _exported_meta(first)
-    place = folder / "results" / str(meta.name).replace("/", "__") / str(meta.revision)
-    if meta.experiment_kwargs:
-        place = place / "experiments" / str(_serialize_experiment_kwargs_to_name(meta.experiment_kwargs))
-    result = _task_result(records)
-    path = place / f"{first['slot']['task']}.json"
-    if (
-        path.is_file()
-        and path.stat().st_mtime >= max(datetime.fromisoformat(r["at"]).timestamp() for r in records) + 1
-    ):
-        return
-    with replacing(path) as temporary:
-        result.to_disk(temporary)
-    write_json(place / "model_meta.json", meta.to_dict())
-
-
-def _exported_meta(record: dict[str, Any]) -> Any:
-    """The model's mteb metadata; whatever tells this run from a stock default run goes into experiment_kwargs."""
-    import mteb
-    from mteb.models.model_implementations import MODEL_REGISTRY
-    from mteb.models.model_meta import ModelMeta
-
-    name, revision = record["model"]["name"], record["model"]["revision"]
-    if name in MODEL_REGISTRY:
-        meta = mteb.get_model_meta(name).model_copy(update={"revision": revision})
-    else:
-        full = name if "/" in name else f"local/{name}"
-        meta = ModelMeta.create_empty(
-            overwrites={"name": full, "revision": revision or "no_revision_available"}
-        )
-    return meta.model_copy(update={"experiment_kwargs": _experiment(record) or None})
-
-
-def _experiment(record: dict[str, Any]) -> dict[str, Any]:
-    task, slot, model = record["slot"]["task"], record["slot"], record["model"]
-    kwargs: dict[str, Any] = {}
-    if record["kind"] != "default":
-        sided = record["task_type"] in (
-            "Retrieval",
-            "Reranking",
-            "InstructionRetrieval",
-            "InstructionReranking",
-        )
-        prompt = record["prompt"] or ""
-        kwargs["prompts"] = {f"{task}-query": prompt, "query": prompt} if sided else {task: prompt}
-        kwargs |= {"prompt_id": slot["prompt_id"], "application": slot["application"]}
-        if record["separator"] is not None:
-            kwargs["separator"] = record["separator"]
-    if not record["include_prompt"]:
-        kwargs["include_prompt"] = False
-    stock = {"dtype": "float32", "attention": "sdpa", "backend": "torch", "compile": False}
-    for name, value in stock.items():
-        if model.get(name) not in (value, None):
-            kwargs[name] = model[name]
-    return kwargs
-
-
-def _task_result(records: list[dict[str, Any]]) -> Any:
-    from mteb.results.task_result import TaskResult
-
-    first = records[0]
-    scores: dict[str, list[Mapping[str, Any]]] = {}
-    for record in records:
-        entry = {
-            **record["scores"],
-            "hf_subset": record["slot"]["subset"],
-            "languages": record["languages"],
-            "mteb_version": record["identity"]["versions"]["mteb"],
-        }
-        scores.setdefault(record["slot"]["split"], []).append(entry)
-    return TaskResult(
-        dataset_revision=str(first["dataset_revision"]),
-        task_name=first["slot"]["task"],
-        mteb_version=first["identity"]["versions"]["mteb"],
-        scores=scores,
-        evaluation_time=sum(r["seconds"] for r in records),
-        date=datetime.fromisoformat(max(r["at"] for r in records)),
-    )
+    return export_cells(study, folder, current_cells(study, folder, prompts))
 
 
 def _read_json(path: Path) -> dict[str, Any] | None:
