@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from helpers.export import export_cells
-from helpers.study import Study, StudyError
+from helpers.group_cells import ListedCell, read_cells, settings_of
+from helpers.study import Study, StudyError, TaskSpec
 from helpers.sweep import group_folder, prompts_of, read_cell
 
 SCORES = {
@@ -52,6 +53,7 @@ QUERY_SCORES = {
     "prompt_id": "string",
 }
 KEY = ["model", "task", "subset", "split", "prompt_id", "application"]
+GROUP_ERROR = "group.error.json"  # why none of a group's missing cells can be computed
 
 
 def conform(table: pd.DataFrame, schema: dict[str, str]) -> pd.DataFrame:
@@ -62,14 +64,19 @@ def conform(table: pd.DataFrame, schema: dict[str, str]) -> pd.DataFrame:
 
 
 def current_cells(study: Study, folder: Path, prompts: pd.DataFrame) -> Iterator[tuple[Path, dict[str, Any]]]:
-    """The newest record of every slot that the study asks for; slots of prompts that left the study are skipped."""
+    """The results of a study as it is: those that the last run of each group listed (`helpers.group_cells`).
+
+    In a run folder without lists, the newest one of every slot. Slots of prompts that left the study are skipped.
+    """
     for model in study.models:
         for task in study.tasks:
             wanted = {p.id for p in prompts_of(study, prompts, task.name)}
+            place = group_folder(folder, model, task)
+            listed = read_cells(place, settings_of(study, model, task))
+            if listed is None and (place / GROUP_ERROR).is_file():
+                continue  # the group could not be looked at, so nothing says that its results are current
             newest: dict[str, tuple[str, Path, dict[str, Any]]] = {}
-            for path in sorted(group_folder(folder, model, task).glob("*-*.json")):
-                if path.name.endswith(".error.json"):
-                    continue
+            for path in _result_paths(place, listed, wanted):
                 record = read_cell(path)
                 if record is None or record["slot"]["prompt_id"] not in wanted:
                     continue
@@ -78,6 +85,12 @@ def current_cells(study: Study, folder: Path, prompts: pd.DataFrame) -> Iterator
                     newest[slot] = (record["at"], path, record)
             for slot in sorted(newest):
                 yield newest[slot][1], newest[slot][2]
+
+
+def _result_paths(place: Path, listed: list[ListedCell] | None, wanted: set[str]) -> list[Path]:
+    if listed is not None:
+        return [place / f"{c.stem}.json" for c in listed if c.prompt_id in wanted]
+    return sorted(p for p in place.glob("*-*.json") if not p.name.endswith(".error.json"))
 
 
 def scores_table(study: Study, folder: Path, prompts: pd.DataFrame) -> pd.DataFrame:
@@ -122,37 +135,58 @@ def _unfinished(
     study: Study, folder: Path, prompts: pd.DataFrame, rows: list[dict[str, Any]]
 ) -> Iterator[dict[str, Any]]:
     """Rows of cells without a result, with the recorded reason where there is one."""
-    done = {(r["model"], r["task"], r["prompt_id"]) for r in rows}
+    done: dict[tuple[str, str], set[tuple[str, str, str]]] = {}
+    for row in rows:
+        done.setdefault((row["model"], row["task"]), set()).add(_part_and_prompt(row))
     for model in study.models:
         for task in study.tasks:
             place = group_folder(folder, model, task)
-            group = _read_json(place / "group.error.json")
-            errors = {
-                e["slot"]["prompt_id"]: e
-                for e in map(_read_json, place.glob("*.error.json"))
-                if e and "slot" in e
-            }
+            listed = read_cells(place, settings_of(study, model, task))
+            finished = done.get((model.label, task.name), set())
+            errors = _cell_errors(place, listed)
+            parts = {(c.subset, c.split) for c in listed or []}
+            parts = parts or _parts_of(task, {key[:2] for key in [*finished, *errors]})
+            group = _read_json(place / GROUP_ERROR)
             for prompt in prompts_of(study, prompts, task.name):
-                if (model.label, task.name, prompt.id) in done:
-                    continue
-                error = errors.get(prompt.id) or group
-                yield {
-                    "model": model.label,
-                    "model_name": model.name,
-                    "task": task.name,
-                    "subset": "|".join(task.subsets or []) or "default",
-                    "split": task.split or "test",
-                    "prompt_id": prompt.id,
-                    "kind": prompt.kind,
-                    "prompt": prompt.text,
-                    "level": prompt.level,
-                    "source": prompt.source,
-                    "include_prompt": model.include_prompt,
-                    "dtype": model.dtype,
-                    "seed": study.seed,
-                    "status": "failed" if error else "missing",
-                    "reason": str(error["reason"]).splitlines()[0] if error else "not computed yet",
-                }
+                for subset, split in sorted(parts):
+                    if (subset, split, prompt.id) in finished:
+                        continue
+                    error = errors.get((subset, split, prompt.id)) or group
+                    yield {
+                        "model": model.label,
+                        "model_name": model.name,
+                        "task": task.name,
+                        "subset": subset,
+                        "split": split,
+                        "prompt_id": prompt.id,
+                        "kind": prompt.kind,
+                        "prompt": prompt.text,
+                        "level": prompt.level,
+                        "source": prompt.source,
+                        "include_prompt": model.include_prompt,
+                        "dtype": model.dtype,
+                        "seed": study.seed,
+                        "status": "failed" if error else "missing",
+                        "reason": str(error["reason"]).splitlines()[0] if error else "not computed yet",
+                    }
+
+
+def _part_and_prompt(slot: Mapping[str, Any]) -> tuple[str, str, str]:
+    return slot["subset"], slot["split"], slot["prompt_id"]
+
+
+def _cell_errors(place: Path, listed: list[ListedCell] | None) -> dict[tuple[str, str, str], dict[str, Any]]:
+    """The recorded errors of a group's cells, by subset, split and prompt; of listed cells only where there is a list."""
+    stems = None if listed is None else {c.stem for c in listed}
+    paths = [p for p in place.glob("*.error.json") if stems is None or p.name.split(".")[0] in stems]
+    return {_part_and_prompt(e["slot"]): e for e in map(_read_json, paths) if e and "slot" in e}
+
+
+def _parts_of(task: TaskSpec, seen: set[tuple[str, str]]) -> set[tuple[str, str]]:
+    """Subsets and splits of a group without a list: those that the study names, else those that it has files of."""
+    subsets = task.subsets or {subset for subset, _ in seen} or {"default"}
+    splits = {split for _, split in seen} or {task.split or "test"}
+    return {(subset, split) for subset in subsets for split in splits}
 
 
 def query_scores_table(study: Study, folder: Path, prompts: pd.DataFrame) -> pd.DataFrame:

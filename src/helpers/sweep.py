@@ -27,6 +27,7 @@ from filelock import FileLock, Timeout
 from helpers import precision_probe
 from helpers.application import Prefixes, has_sides, prefixes
 from helpers.encoder import SweepEncoder, describe_inputs, probe, searched_with
+from helpers.group_cells import forget_cells, settings_of, write_cells
 from helpers.group_note import GroupNote, read_note, request_of, write_note
 from helpers.model_shape import pools_prompt, uses_chat_template
 from helpers.models import LoadedModel, digest, load_model
@@ -59,7 +60,11 @@ class Cell:
 
 @dataclass
 class GroupReport:
-    """What became of one (model, task) group; `locked`: another process is computing it, nothing was done here."""
+    """What became of one (model, task) group.
+
+    stale: results of the same place in the table but made from other inputs; changed: which inputs, over all of them.
+    locked: another process is computing the group, nothing was done here.
+    """
 
     model: str
     task: str
@@ -67,6 +72,7 @@ class GroupReport:
     reused: int = 0
     failed: int = 0
     stale: list[str] = field(default_factory=list)
+    changed: list[str] = field(default_factory=list)
     reasons: list[str] = field(default_factory=list)
     seconds: float = 0.0
     locked: bool = False
@@ -117,6 +123,15 @@ def group_line(number: int, total: int, report: GroupReport, started: float, wor
         f"[{number}/{total}] {report.model} x {report.task}: {report.done} computed, {report.reused} reused{failed} "
         f"in {report.seconds:.1f} s{left}"
     )
+
+
+def stale_line(report: GroupReport) -> str | None:
+    """One line about results made from other inputs that were computed again; None where there were none."""
+    if not report.stale or not report.done:
+        return None
+    results = f"{len(report.stale)} stale result{'s' if len(report.stale) > 1 else ''}"
+    changed = ", ".join(report.changed)
+    return f"{results} of {report.model} x {report.task} computed again: {changed} changed"
 
 
 def run_group(
@@ -170,14 +185,18 @@ def _run_locked(
     compute: Callable[..., None] | None = None,
 ) -> None:
     """Find and compute the missing cells of a group whose lock is held; what keeps the whole group back is recorded."""
+    cells: list[Cell] = []
     try:
         if isinstance(model, StudyError):
             raise model
         task = _shared_task(task_spec, study, tasks)
         cells = list(make_cells(study, model, task, task_spec, prompts))
+        write_cells(place, settings_of(study, model.spec, task_spec), cells)
         missing = _missing(study, place, cells, report)
         (compute or _compute)(study, place, model, task, missing, report)
     except StudyError as error:
+        if not cells:
+            forget_cells(place)
         wanted = prompt_count(study, prompts, task_spec.name)
         report.failed, report.reasons = wanted, [str(error).splitlines()[0]]
         _record(place / "group.error.json", {"reason": str(error), "cells": wanted, "at": _now()})
@@ -266,18 +285,24 @@ def task_settings(task: Any) -> dict[str, Any]:
 def _missing(study: Study, place: Path, cells: list[Cell], report: GroupReport) -> list[Cell]:
     """Cells without a readable result of their identity; results of other identities are named as stale."""
     there = {p.stem for p in place.glob("*-*.json") if not p.name.endswith(".error.json")}
-    slots: dict[str, list[str]] = {}
-    for stem in there:
-        slots.setdefault(stem.split("-")[0], []).append(stem)
     missing = []
     for cell in cells:
         if cell.stem in there and read_cell(place / f"{cell.stem}.json") is not None:
             report.reused += 1
-            continue
-        others = [s for s in slots.get(cell.stem.split("-")[0], []) if s != cell.stem]
-        if others:
-            report.stale.append(_stale_message(place, others[0], cell))
-        missing.append(cell)
+        else:
+            missing.append(cell)
+    others = _identities(place, there - {c.stem for c in cells}) if missing else {}
+    changed: set[str] = set()
+    for cell in missing:
+        if (old := others.get(_place_of(cell.slot))) is not None:
+            new = json.loads(json.dumps(cell.identity))
+            differing = {k for k in new if old.get(k) != new[k]}
+            changed |= differing
+            report.stale.append(
+                f"{cell.slot['model']} x {cell.slot['task']} (prompt {cell.slot['prompt_id']}): "
+                f"changed {', '.join(sorted(differing))}"
+            )
+    report.changed = sorted(changed)
     if report.stale and study.sweep.stale == "refuse":
         raise StudyError(
             f"{len(report.stale)} stale results, e.g. {report.stale[0]}; sweep.stale: redo computes them again"
@@ -285,10 +310,19 @@ def _missing(study: Study, place: Path, cells: list[Cell], report: GroupReport) 
     return missing
 
 
-def _stale_message(place: Path, stem: str, cell: Cell) -> str:
-    old = (read_cell(place / f"{stem}.json") or {}).get("identity", {})
-    changed = sorted(k for k in cell.identity if old.get(k) != json.loads(json.dumps(cell.identity[k])))
-    return f"{cell.slot['model']} x {cell.slot['task']} (prompt {cell.slot['prompt_id']}): changed {', '.join(changed)}"
+def _identities(place: Path, stems: Iterable[str]) -> dict[tuple[str, ...], dict[str, Any]]:
+    """The identity of the newest result of each place in the table, among these files."""
+    found = []
+    for stem in stems:
+        if (record := read_cell(place / f"{stem}.json")) is not None:
+            found.append((str(record.get("at")), _place_of(record["slot"]), record["identity"]))
+    found.sort(key=lambda one: one[0])
+    return {where: identity for _, where, identity in found}
+
+
+def _place_of(slot: dict[str, Any]) -> tuple[str, ...]:
+    """A cell's place in its group's table. The seed, which its file's name also depends on, is an input."""
+    return slot["subset"], slot["split"], slot["prompt_id"], slot["application"]
 
 
 def read_cell(path: Path) -> dict[str, Any] | None:
