@@ -19,7 +19,7 @@ from filelock import FileLock, Timeout
 
 from helpers.group_note import GroupNote, read_note
 from helpers.study import ModelSpec, Study, StudyError, TaskSpec
-from helpers.sweep import GroupReport, group_folder, group_line, model_or_error, run_group
+from helpers.sweep import GroupReport, group_folder, group_line, model_or_error, run_group, stale_line
 
 Group = tuple[ModelSpec, TaskSpec]
 Say = Callable[[str], None]
@@ -99,6 +99,8 @@ def run_groups(
             reports.append(report)
             worked += report.done + report.failed > 0
             say(group_line(len(reports), total, report, started, worked))
+            if (stale := stale_line(report)) is not None:
+                say(stale)
         if left and not free:
             time.sleep(POLL_SECONDS)
     return reports

@@ -90,6 +90,8 @@ def together(embedded: GroupReport, scored: GroupReport) -> GroupReport:
         scored,
         done=embedded.done + scored.done,
         reused=scored.reused - embedded.done,
+        stale=embedded.stale,
+        changed=embedded.changed,
         seconds=embedded.seconds + scored.seconds,
     )
 
