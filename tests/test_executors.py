@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -13,10 +14,11 @@ import pytest
 from filelock import FileLock
 from tiny import STATIC, prompt_rows, tiny_study
 
-from helpers.executors import work_list, worker_count
+from helpers import executors
+from helpers.executors import Group, Outcomes, Work, in_processes, work_list, worker_count
 from helpers.results import scores_table
 from helpers.study import load_study
-from helpers.sweep import group_folder, run_sweep
+from helpers.sweep import GroupReport, group_folder, run_sweep
 
 ONE_OF_TWO = """
 import json, sys
@@ -47,7 +49,7 @@ def test_one_worker_per_gpu_or_at_most_one_per_core(
 
 def test_the_longest_groups_come_first() -> None:
     order = [(model.label, task.name) for model, task in work_list(load_study("paper-sensitivity"))]
-    assert order[0] == ("Qwen3-Embedding-0.6B", "MedrxivClusteringP2P.v2")
+    assert order[0] == ("Qwen3-Embedding-0.6B", "Touche2020Retrieval.v3")
     assert len(order) == 66 and order[-1][0] == "bge-small-en-v1.5"
 
 
@@ -62,10 +64,34 @@ def test_two_processes_give_the_table_of_one(tmp_path: Path) -> None:
     pd.testing.assert_frame_equal(*tables)
 
 
+def test_a_group_that_kills_every_worker_takes_no_other_one_along(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A pool that holds the deadly group breaks before it gives anything back."""
+    study = tiny_study(tmp_path, [STATIC], ["DemoSTS", "DemoRetrieval"])
+    deadly, other = work_list(study)
+    pools: list[int] = []
+
+    def one_pool(work: Work, groups: list[Group], count: int, gpus: list[str]) -> Outcomes:
+        pools.append(len(groups))
+        if deadly in groups:
+            raise BrokenProcessPool
+        yield from ((group, GroupReport(group[0].label, group[1].name, done=3)) for group in groups)
+
+    monkeypatch.setattr(executors, "_one_pool", one_pool)
+    prompts = prompt_rows(deadly[1].name, "a:")
+    work = Work(study, tmp_path / "run", prompts, {})
+    found = {group[1].name: report for group, report in in_processes(work, [deadly, other], print)}
+    assert pools == [2, 2, 1, 1] and found[other[1].name].done == 3
+    assert found[deadly[1].name].failed == 3  # one prompt and two baselines
+    table = scores_table(study, tmp_path / "run", prompts)
+    assert table.loc[table["task"] == deadly[1].name, "reason"].str.contains("worker process died").all()
+
+
 def test_one_process_goes_model_by_model() -> None:
     order = [(model.label, task.name) for model, task in work_list(load_study("paper-sensitivity"), True)]
     assert len({label for label, _ in order[:11]}) == 1
-    assert order[0] == ("Qwen3-Embedding-0.6B", "MedrxivClusteringP2P.v2")
+    assert order[0] == ("Qwen3-Embedding-0.6B", "Touche2020Retrieval.v3")
 
 
 def test_two_commands_on_one_run_folder_share_its_groups(tmp_path: Path) -> None:

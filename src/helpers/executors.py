@@ -6,7 +6,7 @@ import multiprocessing
 import os
 import time
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
@@ -17,12 +17,21 @@ from typing import Any
 import pandas as pd
 from filelock import FileLock, Timeout
 
-from helpers.group_note import GroupNote, read_note
+from helpers.group_note import GroupNote, read_note, request_of
+from helpers.progress import Progress, Say
 from helpers.study import ModelSpec, Study, StudyError, TaskSpec
-from helpers.sweep import GroupReport, group_folder, group_line, model_or_error, run_group, stale_line
+from helpers.sweep import (
+    GroupReport,
+    fail_group,
+    group_folder,
+    group_line,
+    model_or_error,
+    prompts_of,
+    run_group,
+    stale_line,
+)
 
 Group = tuple[ModelSpec, TaskSpec]
-Say = Callable[[str], None]
 Outcomes = Iterator[tuple[Group, GroupReport]]
 POLL_SECONDS = 2.0  # between two looks at groups that other processes are computing
 
@@ -85,25 +94,46 @@ def run_groups(
     left = work_list(study, by_model=chosen_executor(study) == "here")
     work = Work(study, folder, prompts, {name(g): read_note(group_folder(folder, *g)) for g in left})
     reports: list[GroupReport] = []
-    total, started, worked = len(left), time.monotonic(), 0
-    say: Say = progress or (lambda line: None)
-    while left:
-        free = [group for group in left if _is_free(folder, group)]
-        if not free and not wait:
-            say(f"{len(left)} of {total} groups are being computed by other processes")
-            break
-        for group, report in _outcomes(work, free, say) if free else ():
-            if report.locked:
-                continue
-            left = [other for other in left if name(other) != name(group)]
-            reports.append(report)
-            worked += report.done + report.failed > 0
-            say(group_line(len(reports), total, report, started, worked))
-            if (stale := stale_line(report)) is not None:
-                say(stale)
-        if left and not free:
-            time.sleep(POLL_SECONDS)
+    total, started, worked, costs = len(left), time.monotonic(), 0.0, _costs(work, left)
+    with Progress(total, "group", progress) as bar:
+        while left:
+            free = [group for group in left if _is_free(folder, group)]
+            if not free and not wait:
+                bar.say(f"{len(left)} of {total} groups are being computed by other processes")
+                break
+            for group, report in _outcomes(work, free, bar.say) if free else ():
+                if report.locked:
+                    continue
+                left = [other for other in left if name(other) != name(group)]
+                reports.append(report)
+                worked += costs[name(group)] if report.done + report.failed else 0.0
+                to_do = sum(costs[name(other)] for other in left)
+                seconds = (time.monotonic() - started) / worked * to_do if worked else None
+                bar.step(group_line(len(reports), total, report, seconds))
+                if (stale := stale_line(report)) is not None:
+                    bar.say(stale)
+            if left and not free:
+                time.sleep(POLL_SECONDS)
     return reports
+
+
+def _costs(work: Work, groups: Sequence[Group]) -> dict[tuple[str, str], float]:
+    """What each group costs relative to the others: characters to embed x parameters, 0 where all cells are finished.
+
+    Groups of unknown size count as an average one.
+    """
+    sizes = {task.name: _size(work.study, task) for task in work.study.tasks}
+    raw = {name((m, t)): sizes[t.name] * (m.parameters or 1) for m, t in groups}
+    known = [cost for cost in raw.values() if 0 < cost < float("inf")]
+    usual = sum(known) / len(known) if known else 1.0
+    costs = {key: cost if 0 < cost < float("inf") else usual for key, cost in raw.items()}
+    for _, task in groups:
+        request = request_of(work.study, [p.id for p in prompts_of(work.study, work.prompts, task.name)])
+        for model in work.study.models:
+            note = work.notes.get((model.label, task.name))
+            if note is not None and note.request == request and note.finished and not note.failed:
+                costs[model.label, task.name] = 0.0
+    return costs
 
 
 def name(group: Group) -> tuple[str, str]:
@@ -187,11 +217,12 @@ def worker_count(wanted: int, gpus: int, cores: int) -> int:
     return max(1, min(wanted, gpus if gpus else cores))
 
 
-def in_processes(work: Work, groups: Sequence[Group], say: Say, restarts: int = 2) -> Outcomes:
+def in_processes(work: Work, groups: Sequence[Group], say: Say, restarts: int = 1) -> Outcomes:
     """Run groups in `sweep.workers` processes.
 
-    A worker that dies takes only its own group along: the pool is started again for what is not finished, at most
-    `restarts` times, then the groups that are left count as failed.
+    A worker that dies breaks its pool, which is started again for what is not finished, at most `restarts` times. Then
+    every group that is left gets a process of its own, so that one that dies again takes no other one along; it counts
+    as failed.
     """
     gpus = devices()
     count = worker_count(work.study.sweep.workers, len(gpus), os.cpu_count() or 1)
@@ -203,11 +234,22 @@ def in_processes(work: Work, groups: Sequence[Group], say: Say, restarts: int = 
                 yield group, report
             return
         except BrokenProcessPool:
-            if attempt < restarts:
-                say(f"a worker died; {len(left)} groups are started again")
-    for model, task in left:
-        reason = "its worker process died repeatedly (out of memory?)"
-        yield (model, task), GroupReport(model.label, task.name, failed=1, reasons=[reason])
+            how = "" if attempt < restarts else ", one after the other"
+            say(f"a worker died; {len(left)} groups are started again{how}")
+    for group in left:
+        try:
+            yield from _one_pool(work, [group], 1, gpus)
+        except BrokenProcessPool:
+            yield group, _died(work, group)
+
+
+def _died(work: Work, group: Group) -> GroupReport:
+    """The report of a group whose process died each time; its folder says so too."""
+    model, task = group
+    report = GroupReport(model.label, task.name)
+    reason = "its worker process died repeatedly (out of memory?)"
+    fail_group(work.study, group_folder(work.folder, model, task), work.prompts, task, report, reason)
+    return report
 
 
 def _one_pool(work: Work, groups: Sequence[Group], count: int, gpus: list[str]) -> Outcomes:

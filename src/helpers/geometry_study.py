@@ -12,6 +12,7 @@ import pandas as pd
 from helpers.instructions import NONE_ID, Instruction, instruction_table
 from helpers.measurement import bank_for, distractor_table, embedder, geometry_table, measure
 from helpers.models import LoadedModel, load_model
+from helpers.progress import Progress
 from helpers.projection import chosen_instructions, query_map
 from helpers.relevance import statistics_rows
 from helpers.search_sets import InstructedSet, geometry_spec
@@ -34,6 +35,7 @@ def measure_study(
     geometry, distractors, queries = [], [], []
     models = geometry_models(study)
     done, start = 0, time.monotonic()
+    bar = Progress(len(models) * len(sets), "set", report)
     for model_spec in models:
         model = load_model(model_spec, folder)
         for chosen in sets:
@@ -47,10 +49,11 @@ def measure_study(
             spent = time.monotonic() - start
             left = spent / done * (len(models) * len(sets) - done)
             held = chosen.search
-            report(
+            bar.step(
                 f"{model.label}, {held.task} {held.subset}: {len(instructions)} instructions x {len(held.queries)} "
                 f"queries, {len(held.targets)} targets ({spent:.0f} s, about {left:.0f} s left)"
             )
+    bar.close()
     return {
         "geometry": pd.concat(geometry, ignore_index=True),
         "distractors": pd.concat(distractors, ignore_index=True),

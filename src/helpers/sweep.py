@@ -32,6 +32,7 @@ from helpers.group_note import GroupNote, read_note, request_of, write_note
 from helpers.model_shape import pools_prompt, uses_chat_template
 from helpers.models import LoadedModel, digest, load_model
 from helpers.network import go_offline, may_pass
+from helpers.progress import clock
 from helpers.prompts import Prompt
 from helpers.run import replacing, write_json
 from helpers.study import ModelSpec, Study, StudyError, TaskSpec
@@ -112,12 +113,9 @@ def model_or_error(spec: ModelSpec, folder: Path, study: Study) -> LoadedModel |
         return StudyError(f"model {spec.label}: {error}")
 
 
-def group_line(number: int, total: int, report: GroupReport, started: float, worked: int) -> str:
-    """One line about a finished group, with the time left if every further group took as long as those computed."""
-    left = ""
-    if worked and number < total:
-        seconds = (time.monotonic() - started) / worked * (total - number)
-        left = f"; at most {int(seconds // 60)}:{int(seconds % 60):02d} left"
+def group_line(number: int, total: int, report: GroupReport, seconds_left: float | None = None) -> str:
+    """One line about a finished group, with the time that the others will take where it is known."""
+    left = f"; about {clock(seconds_left)} left" if seconds_left and number < total else ""
     failed = f", {report.failed} FAILED ({report.reasons[0]})" if report.failed else ""
     return (
         f"[{number}/{total}] {report.model} x {report.task}: {report.done} computed, {report.reused} reused{failed} "
@@ -194,14 +192,30 @@ def _run_locked(
         write_cells(place, settings_of(study, model.spec, task_spec), cells)
         missing = _missing(study, place, cells, report)
         (compute or _compute)(study, place, model, task, missing, report)
-    except StudyError as error:
+    except Exception as error:  # whatever a task's data hold, the other groups go on
         if not cells:
             forget_cells(place)
-        wanted = prompt_count(study, prompts, task_spec.name)
-        report.failed, report.reasons = wanted, [str(error).splitlines()[0]]
-        _record(place / "group.error.json", {"reason": str(error), "cells": wanted, "at": _now()})
+        told = isinstance(error, StudyError)
+        reason = str(error) if told else f"task {task_spec.name}: {type(error).__name__}: {error}"
+        fail_group(study, place, prompts, task_spec, report, reason, "" if told else traceback.format_exc())
     else:
         (place / "group.error.json").unlink(missing_ok=True)
+
+
+def fail_group(
+    study: Study,
+    place: Path,
+    prompts: pd.DataFrame,
+    task_spec: TaskSpec,
+    report: GroupReport,
+    reason: str,
+    trace: str = "",
+) -> None:
+    """Record why none of a group's missing cells can be computed, in the report and in its folder."""
+    wanted = prompt_count(study, prompts, task_spec.name)
+    report.failed, report.reasons = wanted, [reason.splitlines()[0]]
+    record = {"reason": reason, "cells": wanted, "at": _now()}
+    _record(place / "group.error.json", record | ({"traceback": trace} if trace else {}))
 
 
 def _shared_task(spec: TaskSpec, study: Study, tasks: dict[str, Any] | None) -> Any:
@@ -373,8 +387,8 @@ def _prefetch(encoder: SweepEncoder, task: Any, cells: list[Cell]) -> None:
     """Embed what the next cells need together. A failure is left to the cell that it belongs to."""
     try:
         encoder.prefetch([c.prefixes for c in cells if not keeps_stock_batches(c.prompt, task)])
-    except (FloatingPointError, RuntimeError, OSError) as error:
-        logger.warning("texts are embedded prompt by prompt: %s", error)
+    except Exception as error:
+        logger.warning("texts are embedded prompt by prompt: %s: %s", type(error).__name__, error)
 
 
 def _probe(model: LoadedModel, cells: list[Cell]) -> None:

@@ -24,6 +24,7 @@ from transformers.trainer_utils import get_last_checkpoint
 from helpers.contrastive import CachedInfoNCE, InfoNCE
 from helpers.finetuning import LOG_COLUMNS
 from helpers.finetuning_spec import LoraSpec, TrainingSettings
+from helpers.progress import in_lab
 from helpers.reler import Reler
 
 log = logging.getLogger(__name__)
@@ -132,7 +133,7 @@ def arguments(
         seed=seed,
         data_seed=seed,
         report_to="none",
-        disable_tqdm=True,
+        disable_tqdm=not in_lab(),
         use_cpu=device.type == "cpu",
         dataloader_pin_memory=device.type == "cuda",
         bf16=bf16,

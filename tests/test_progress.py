@@ -1,0 +1,40 @@
+"""Progress is a line per piece of work, a bar only in JupyterLab, and an estimate that leaves out what is finished."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tiny import MINILM, STATIC, prompt_rows, tiny_study
+
+from helpers import progress
+from helpers.executors import Work, _costs, work_list
+from helpers.group_note import GroupNote, request_of
+from helpers.sweep import GroupReport, group_line, prompts_of
+
+
+def test_outside_jupyterlab_there_are_only_lines(capsys: pytest.CaptureFixture[str]) -> None:
+    with progress.Progress(2, "group") as bar:
+        bar.step("one of two")
+    assert bar.bar is None and capsys.readouterr().out == "one of two\n"
+
+
+def test_a_line_tells_the_time_left_where_it_is_known() -> None:
+    report = GroupReport("m", "t", done=3, reused=1, seconds=2.0)
+    assert group_line(1, 3, report, 75.0) == "[1/3] m x t: 3 computed, 1 reused in 2.0 s; about 1:15 left"
+    assert group_line(3, 3, report, 75.0).endswith("in 2.0 s")
+
+
+def test_finished_groups_cost_nothing_and_a_larger_model_more(tmp_path: Path) -> None:
+    study = tiny_study(tmp_path, [STATIC, MINILM | {"parameters": 10}], ["DemoSTS"])
+    rows = prompt_rows("DemoSTS", "a:")
+    groups = work_list(study)
+    open_ones = _costs(Work(study, tmp_path, rows, dict.fromkeys([("static", "DemoSTS")])), groups)
+    assert open_ones["minilm", "DemoSTS"] == 10 * open_ones["static", "DemoSTS"] > 0
+    request = request_of(study, [p.id for p in prompts_of(study, rows, "DemoSTS")])
+    notes = {
+        ("static", "DemoSTS"): GroupNote(request, finished=3),
+        ("minilm", "DemoSTS"): GroupNote("other", 3),
+    }
+    costs = _costs(Work(study, tmp_path, rows, notes), groups)
+    assert costs["static", "DemoSTS"] == 0 < costs["minilm", "DemoSTS"]
