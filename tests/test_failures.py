@@ -142,6 +142,27 @@ def test_the_reason_is_the_first_failure_of_a_chain() -> None:
         assert reason_behind(error) == "ConnectionError: 503 Service Unavailable"
 
 
+@pytest.mark.parametrize(
+    ("task", "file", "columns"),
+    [
+        ("STS15", "test", {"sentence1": ["a", None], "sentence2": ["b", "c"], "score": [1.0, 2.0]}),
+        ("Tatoeba", "deu-eng", {"sentence1": ["a", "b"], "score": [1.0, 2.0]}),
+    ],
+)
+def test_data_that_hold_no_text_fail_alone(
+    tmp_path: Path, task: str, file: str, columns: dict[str, list[Any]]
+) -> None:
+    (tmp_path / "data" / task).mkdir(parents=True)
+    pd.DataFrame(columns).to_parquet(tmp_path / "data" / task / f"{file}.parquet")
+    broken = {"name": task, "subsets": ["deu-eng"] if task == "Tatoeba" else None}
+    study = tiny_study(tmp_path, [STATIC], [broken, "DemoSTS"], data_root=str(tmp_path / "data"))
+    prompts = pd.concat([prompt_rows(t, "a:", "b:") for t in (task, "DemoSTS")], ignore_index=True)
+    failed = {r.task: r.failed for r in run_sweep(study, tmp_path / "run", prompts, progress=None)}
+    assert failed == {task: 4, "DemoSTS": 0}
+    table = results.scores_table(study, tmp_path / "run", prompts).set_index("task")
+    assert table.loc[task, "reason"].notna().all() and table.loc["DemoSTS", "main_score"].notna().all()
+
+
 def test_offline_opens_no_connection_at_all(tmp_path: Path) -> None:
     models = [STATIC, {"name": "BAAI/bge-small-en-v1.5"}, {"name": "some/model", "weights": "hub:some/model"}]
     study = tiny_study(
