@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pandas as pd
-from tiny import STATIC, tiny_study
+from tiny import STATIC, prompt_rows, tiny_study
 
 from helpers.plan import plan_table, plan_text
 from helpers.study import load_study
+from helpers.sweep import run_sweep
 
 
 def test_study_1_is_990_prompt_runs_and_66_defaults() -> None:
@@ -31,6 +32,15 @@ def test_texts_are_counted_once_per_prompt_and_documents_once() -> None:
 def test_only_tasks_without_statistics_have_no_text_count() -> None:
     table = plan_table(load_study("paper-sensitivity"))
     assert table["texts"].notna().all() and (table["texts"] > 0).all()
+
+
+def test_cells_of_other_settings_are_not_done(tmp_path) -> None:
+    """A prompt and two baselines are computed; with another seed none of them counts."""
+    study = tiny_study(tmp_path, [STATIC], ["DemoSTS"])
+    run_sweep(study, tmp_path / "run", prompt_rows("DemoSTS", "a:"), progress=None)
+    assert plan_table(study, tmp_path / "run")["cells_done"].tolist() == [3]
+    other = tiny_study(tmp_path, [STATIC], ["DemoSTS"], seed=7)
+    assert plan_table(other, tmp_path / "run")["cells_done"].tolist() == [0]
 
 
 def test_local_task_data_are_counted_instead_of_the_whole_data_set(tmp_path) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 
+from helpers.group_cells import read_cells, settings_of
 from helpers.run import run_folder
 from helpers.study import Study, TaskSpec, check_names, project_root
 from helpers.sweep import group_folder
@@ -31,19 +32,22 @@ def plan_table(study: Study, folder: Path | None = None) -> pd.DataFrame:
     Counts are nominal: prompts per task x subsets, from the study alone, so prompts need not be written yet. Text
     counts are those of the study's local task data where a task has them, else mteb's own descriptive statistics
     (missing where it has none); documents count once for all prompts, of clustering tasks only the share that mteb draws.
-    Done counts the cells that lie in the run folder, whatever their identity.
+    Done counts finished cells of these settings; those of other settings stay in the folder and do not count.
     """
     check_names(study)
     folder = folder or run_folder(study.name)
     prompts = study.prompts.expected_count(1) if study.prompts else 0
     rows = []
+    tasks = study.tasks if "02" in study.steps else []
+    counts = {task.name: text_counts(task, study) for task in tasks}
     for model in study.models:
-        for task in study.tasks if "02" in study.steps else []:
-            sided, shared, characters = text_counts(task, study)
+        for task in tasks:
+            sided, shared, characters = counts[task.name]
             runs = prompts + len(study.baselines)
-            done = len(
-                [p for p in group_folder(folder, model, task).glob("*-*.json") if "error" not in p.name]
-            )
+            place = group_folder(folder, model, task)
+            there = {p.stem for p in place.glob("*-*.json") if "error" not in p.name}
+            listed = read_cells(place, settings_of(study, model, task))
+            done = len(there if listed is None else there & {cell.stem for cell in listed})
             texts = None if sided is None else sided * runs + (shared or 0)
             tokens = (
                 None if texts is None or characters is None else texts * characters * TOKENS_PER_CHARACTER
