@@ -20,7 +20,8 @@ CHAPTERS = {
     "Inflation and deflation": ("spread", "sensitivity", "variance", "noise", "agreement", "precision"),
     "Leaderboards": ("leaderboard", "rank_distribution", "manipulation", "hacking", "headline", "comparison"),
     "Instruction geometry": (
-        *("instructions", "measurement", "geometry", "relevance", "separability", "distractors", "projection"),
+        *("instructions", "measurement", "geometry", "relevance"),
+        *("separability", "distractors", "projection"),
     ),
     "Fine-tuning": ("training_data", "contrastive", "reler", "tuning_evaluation"),
 }
