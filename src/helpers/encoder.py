@@ -23,7 +23,7 @@ DOCUMENT_BLOCK = 50_000
 QUERY_BLOCK = 256
 DESCRIBED = 2_000  # texts of a side over which the share of cut ones is counted
 FUSED = 8  # tokens by which a prefix and a text may differ from the sum of both
-ROWS_AHEAD = 200_000
+ROWS_AHEAD = {"cpu": 20_000, "other": 200_000}  # a pass that is killed is lost: some 100 s of a small model on two cores
 PROBE_TEXTS = (
     "A cat sleeps on the warm stove.",
     "How long does bread rise?",
@@ -157,9 +157,10 @@ class SweepEncoder:
             self._store[key] = vectors
 
     def prompts_ahead(self) -> int:
-        """How many prompts' texts may be embedded together within `ROWS_AHEAD` rows of memory."""
+        """How many prompts' texts may be embedded together, so that a pass has at most `ROWS_AHEAD` texts."""
         rows = sum(len(texts) for side, texts in self.calls if side != "document")
-        return max(1, ROWS_AHEAD // max(rows, 1))
+        most = ROWS_AHEAD["cpu" if self.model.st.device.type == "cpu" else "other"]
+        return max(1, most // max(rows, 1))
 
     def forget(self) -> None:
         """Drop the vectors that only the last prompts used; documents stay."""
