@@ -38,6 +38,14 @@ def test_one_or_two_prompts_have_no_interval(n):
     assert np.isnan(bootstrap_spread(np.ones((1, n)), draws=50)["mean"]).all()
 
 
+@pytest.mark.parametrize("scores", [[0.1, 0.2, 0.35], [0.5] * 14 + [0.4]])
+def test_an_end_that_resamples_of_one_value_would_decide_is_not_known(scores):
+    """Three prompts, or fourteen equal ones of fifteen: the upper end of the CV is missing, not ten thousand."""
+    got = bootstrap_spread(np.array([scores]), draws=500)
+    assert np.isnan([got["sd"][0, 1], got["cv"][0, 1], got["mean"][0].sum()]).all()
+    assert 0 < got["sd"][0, 0] <= np.std(scores) and np.nanmax(np.abs(got["mean"]), initial=0) < 1
+
+
 def test_a_mean_of_exactly_zero_has_no_cv():
     assert np.isnan(spread(np.array([[-1.0, 1.0]]))["cv"][0])
 

@@ -157,10 +157,11 @@ def test_side_effects_pair_tasks_with_the_base_model():
 
 def test_sensitivity_is_called_changed_only_where_the_intervals_are_apart():
     spread = pd.DataFrame(
-        {"model": ["base", "tuned", "other"], "task": "T", "cv": [0.10, 0.02, 0.09],
-         "cv_low": [0.08, 0.01, 0.05], "cv_high": [0.12, 0.03, 0.20]}
+        {"model": ["base", "tuned", "other", "few"], "task": "T", "cv": [0.10, 0.02, 0.09, 0.03],
+         "cv_low": [0.08, 0.01, 0.05, 0.02], "cv_high": [0.12, 0.03, 0.20, np.nan]}
     )  # fmt: skip
     found = {
         f["text"].split(" on ")[0]: f["text"] for f in sensitivity_findings(spread, pd.DataFrame(), "base")
     }
     assert "intervals are apart" in found["tuned"] and "a change is not shown" in found["other"]
+    assert "give no interval" in found["few"] and "nan" not in found["few"]

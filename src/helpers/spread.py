@@ -53,7 +53,8 @@ def bootstrap_spread(
     log-ratio pivot; range: plain percentiles, whose upper end can be no more than the observed range (a range grows
     with the number of prompts, so it has no population value to cover). Spread is covered less often than
     `level` says: at 15 prompts and 0.95 about 0.91 for the sd of normal scores, 0.93 uniform, 0.81 exponential.
-    Rows with fewer than 3 prompts have no interval (NaN); constant rows have an interval of width 0.
+    Rows with fewer than 3 prompts have no interval (NaN); constant rows have an interval of width 0. An end is NaN
+    where too many resamples hold one value only (3 prompts, or nearly all scores equal): it is not known.
 
     All rows share one set of resampled positions: each interval is as valid as alone, and 1,000 rows cost little.
     """
@@ -125,8 +126,11 @@ def _moment_intervals(x: np.ndarray, counts: np.ndarray, tail: list[float]) -> d
     out = {}
     with np.errstate(divide="ignore", invalid="ignore"):
         sd = np.sqrt(o2)
-        safe = np.maximum(m2, tiny)
-        low, high = _quantiles(e1 / np.sqrt(safe), tail)
+        safe, flat = (
+            np.maximum(m2, tiny),
+            m2 <= tiny,
+        )  # a resample of one value has no error: its t is infinite
+        low, high = _quantiles(np.where(flat, np.copysign(np.inf, e1), e1 / np.sqrt(safe)), tail)
         out["mean"] = np.stack([mean - high * sd[:, 0], mean - low * sd[:, 0]], 1)
         ratio = 0.5 * np.log(safe / o2)
         for name in ("sd", "cv"):
@@ -138,8 +142,10 @@ def _moment_intervals(x: np.ndarray, counts: np.ndarray, tail: list[float]) -> d
             else:
                 se_b, se = _log_error(m2, m3, m4, None, n, tiny), _log_error(o2, o3, o4, None, n, tiny)
                 estimate = np.log(sd)[:, 0]
-            low, high = _quantiles(ratio / se_b, tail)
+            low, high = _quantiles(np.where(flat, -np.inf, ratio / se_b), tail)
             out[name] = np.exp(np.stack([estimate - high * se[:, 0], estimate - low * se[:, 0]], 1))
+    for interval in out.values():
+        interval[~np.isfinite(interval)] = np.nan
     constant = np.ptp(x, axis=1) == 0
     out["mean"][constant] = mean[constant, None]
     out["sd"][constant] = 0.0

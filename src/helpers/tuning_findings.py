@@ -158,17 +158,20 @@ def sensitivity_findings(spread: pd.DataFrame, ranks: pd.DataFrame, base: str) -
             if row.task not in before.index or pd.isna(row.cv) or pd.isna(before.loc[row.task, "cv"]):
                 continue
             old = before.loc[row.task]
-            apart = row.cv_high < old["cv_low"] or row.cv_low > old["cv_high"]
-            text = (
-                f"{model} on {row.task}: the coefficient of variation over prompts is {row.cv:.2%} "
-                f"[{row.cv_low:.2%}, {row.cv_high:.2%}], of the base model {old['cv']:.2%} "
-                f"[{old['cv_low']:.2%}, {old['cv_high']:.2%}]; "
-                + (
-                    "the intervals are apart."
-                    if apart
-                    else "the intervals overlap, so a change is not shown."
+            text = f"{model} on {row.task}: the coefficient of variation over prompts is {row.cv:.2%}"
+            if pd.isna([row.cv_low, row.cv_high, old["cv_low"], old["cv_high"]]).any():
+                text += f", of the base model {old['cv']:.2%}; so few prompts, or scores so equal, give no interval."
+            else:
+                apart = row.cv_high < old["cv_low"] or row.cv_low > old["cv_high"]
+                text += (
+                    f" [{row.cv_low:.2%}, {row.cv_high:.2%}], of the base model {old['cv']:.2%} "
+                    f"[{old['cv_low']:.2%}, {old['cv_high']:.2%}]; "
+                    + (
+                        "the intervals are apart."
+                        if apart
+                        else "the intervals overlap, so a change is not shown."
+                    )
                 )
-            )
             found.append({"text": text, "figure": "tbl-sensitivity"})
     if len(ranks) and base in set(ranks["model"]):
         old = ranks[ranks["model"] == base].iloc[0]
