@@ -79,8 +79,9 @@ def test_levels_are_the_sets_where_there_is_one_generator(prompt_file, tmp_path,
     assert row["difference"] == pytest.approx(-0.2)
 
 
-def test_no_statistics_name_no_task():
-    assert most_alike(pd.DataFrame(columns=["task", "mean_distance"])) is None
+def test_the_task_of_the_similarity_map_is_known_with_one_prompt_per_level_too():
+    alike = pd.DataFrame({"task": ["A", "A", "B", "B"], "text": ["one:", "other", "Pair:", "Pairs:"]})
+    assert most_alike(alike) == "B" and most_alike(alike.head(1)) == "A" and most_alike(alike.head(0)) == ""
 
 
 @pytest.mark.slow

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,7 @@ from helpers.prompts import candidates
 from helpers.study import StudyError, TaskSpec, unknown
 
 if TYPE_CHECKING:
+    from helpers.models import LoadedModel
     from helpers.prompts_spec import GeneratorSpec
     from helpers.run import Run
     from helpers.study import Study
@@ -137,21 +139,32 @@ def paraphrase_table(
 
 
 def embedder(study: Study, run_folder: Path, label: str = "") -> Embed | None:
-    """Texts -> unit vectors by the model of this label; without one, by the first whose weights need no network."""
-    from helpers.models import load_model
+    """Texts -> unit vectors by the model of this label; without one, by the first whose weights need no network.
 
+    The model is loaded when the first text comes: a study without paraphrases does not wait for it.
+    """
     local = [m for m in study.models if m.weights.startswith(("package:", "path:"))]
     spec = study.model_spec(label) if label else next(iter(local), None)
     if spec is None:
         return None
-    model = load_model(spec, run_folder)
-    return lambda texts: model.embed(texts)
+
+    @cache
+    def model() -> LoadedModel:
+        from helpers.models import load_model
+
+        return load_model(spec, run_folder)
+
+    return lambda texts: model().embed(texts)
 
 
-def most_alike(statistics_table: pd.DataFrame) -> str | None:
-    """The task whose prompts resemble each other most: the smallest mean distance over its levels."""
-    own = statistics_table[(statistics_table["task"] != "all") & statistics_table["mean_distance"].notna()]
-    return None if own.empty else str(own.groupby("task")["mean_distance"].mean().idxmin())
+def most_alike(prompts: pd.DataFrame) -> str:
+    """The task whose prompts have the smallest mean distance; the first where no task has two prompts."""
+    between = prompts.groupby("task", sort=False)["text"].agg(
+        lambda texts: prompt_statistics.mean_distance(texts.dropna().tolist())
+    )
+    if between.notna().any():
+        return str(between.idxmin())
+    return "" if between.empty else str(between.index[0])
 
 
 def findings(
