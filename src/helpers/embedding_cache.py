@@ -62,21 +62,21 @@ class EmbeddingCache:
     def read(self, key: str, rows: int) -> np.ndarray | None:
         """The matrix of a key, memory-mapped; None where it is absent. An unreadable file is moved aside."""
         path = self.path(key)
-        with contextlib.suppress(FileNotFoundError):  # absent, or another process removed it meanwhile
-            try:
-                matrix = np.load(path, mmap_mode="r")
-            except FileNotFoundError:
-                return None
-            except (OSError, ValueError):
-                os.replace(path, path.with_suffix(".broken"))
-                return None
-            if matrix.ndim != 2 or len(matrix) != rows:
-                os.replace(path, path.with_suffix(".broken"))
-                return None
-            with contextlib.suppress(FileNotFoundError):  # what is mapped can be read after its removal
+        try:
+            matrix = np.load(path, mmap_mode="r")
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError):
+            matrix = None
+        whole = matrix is not None and matrix.ndim == 2 and len(matrix) == rows
+        with contextlib.suppress(
+            FileNotFoundError
+        ):  # removed meanwhile; what is mapped can be read all the same
+            if whole:
                 os.utime(path)
-            return matrix
-        return None
+            else:
+                os.replace(path, path.with_suffix(".broken"))
+        return matrix if whole else None
 
     def write(self, key: str, matrix: np.ndarray, rows: np.ndarray | None = None) -> None:
         """Keep a matrix, or the given rows of it, without a second copy of it in memory."""
