@@ -127,12 +127,14 @@ def _costs(work: Work, groups: Sequence[Group]) -> dict[tuple[str, str], float]:
     known = [cost for cost in raw.values() if 0 < cost < float("inf")]
     usual = sum(known) / len(known) if known else 1.0
     costs = {key: cost if 0 < cost < float("inf") else usual for key, cost in raw.items()}
-    for _, task in groups:
-        request = request_of(work.study, [p.id for p in prompts_of(work.study, work.prompts, task.name)])
-        for model in work.study.models:
-            note = work.notes.get((model.label, task.name))
-            if note is not None and note.request == request and note.finished and not note.failed:
-                costs[model.label, task.name] = 0.0
+    requests = {
+        task.name: request_of(work.study, [p.id for p in prompts_of(work.study, work.prompts, task.name)])
+        for task in work.study.tasks
+    }
+    for group in groups:
+        note = work.notes.get(name(group))
+        if note is not None and note.request == requests[group[1].name] and note.finished and not note.failed:
+            costs[name(group)] = 0.0
     return costs
 
 
