@@ -17,11 +17,6 @@ def in_lab() -> bool:
     return "cellId" in request.get("metadata", {})
 
 
-def clock(seconds: float) -> str:
-    """Seconds as minutes and seconds: 75 is "1:15"."""
-    return f"{int(seconds // 60)}:{int(seconds % 60):02d}"
-
-
 class Progress:
     """A counter of `total` pieces of work; each finished one gives a line to `say`, and in JupyterLab moves a bar."""
 

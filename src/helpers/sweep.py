@@ -26,13 +26,13 @@ from filelock import FileLock, Timeout
 
 from helpers import precision_probe
 from helpers.application import Prefixes, has_sides, prefixes
+from helpers.console import clock
 from helpers.encoder import SweepEncoder, describe_inputs, probe, searched_with
 from helpers.group_cells import forget_cells, settings_of, write_cells
 from helpers.group_note import GroupNote, read_note, request_of, write_note
 from helpers.model_shape import pools_prompt, uses_chat_template
 from helpers.models import LoadedModel, digest, load_model
 from helpers.network import go_offline, may_pass
-from helpers.progress import clock
 from helpers.prompts import Prompt
 from helpers.run import replacing, write_json
 from helpers.study import ModelSpec, Study, StudyError, TaskSpec
