@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import spearmanr
 
+from helpers.distractors import metrics
 from helpers.models import LoadedModel, load_model
 from helpers.run import write_json
 from helpers.study import ModelSpec, Study
@@ -95,8 +96,8 @@ def probe_scores(vectors: np.ndarray, texts: ProbeTexts) -> tuple[float, float]:
     n, m = len(texts.questions), len(texts.passages)
     similar = vectors[:n] @ vectors[n : n + m].T
     right = similar[np.arange(n), texts.answers]
-    rank = 1 + (similar > right[:, None]).sum(axis=1)
-    ndcg = np.where(rank <= 10, 1 / np.log2(1 + rank), 0.0).mean()
+    ranks = 1.0 + (similar > right[:, None]).sum(axis=1, keepdims=True)
+    ndcg = metrics(ranks, np.ones_like(ranks))["ndcg_at_10"].mean()
     one, two = np.split(vectors[n + m :], 2)
     return float(ndcg), float(spearmanr((one * two).sum(axis=1), texts.gold).statistic)
 
