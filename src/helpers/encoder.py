@@ -23,10 +23,8 @@ DOCUMENT_BLOCK = 50_000
 QUERY_BLOCK = 256
 DESCRIBED = 2_000  # texts of a side over which the share of cut ones is counted
 FUSED = 8  # tokens by which a prefix and a text may differ from the sum of both
-ROWS_AHEAD = {
-    "cpu": 20_000,
-    "other": 200_000,
-}  # a pass that is killed is lost: some 100 s of a small model on two cores
+# A pass that is killed is lost: some 100 s of a small model on two cores.
+ROWS_AHEAD = {"cpu": 20_000, "other": 200_000}
 PROBE_TEXTS = (
     "A cat sleeps on the warm stove.",
     "How long does bread rise?",

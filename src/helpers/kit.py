@@ -48,10 +48,8 @@ def vega_bundle() -> str:
     # Local names hide `window.define` and friends, so that no part registers as an anonymous module.
     names = "window.vega=vega;window.vegaLite=vegaLite;window.vegaEmbed=vegaEmbed;"
     text = begin + vl_convert.javascript_bundle(names) + end
-    with (
-        contextlib.suppress(OSError),
-        replacing(kept) as temporary,
-    ):  # without a cache folder it is packed again
+    # Without a cache folder it is packed again.
+    with contextlib.suppress(OSError), replacing(kept) as temporary:
         temporary.write_text(text, encoding="utf-8")
     return text
 

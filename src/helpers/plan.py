@@ -14,14 +14,8 @@ from helpers.sweep import group_folder
 from helpers.tasks import load_task, subset_data, task_class
 
 TOKENS_PER_CHARACTER = 0.25  # about four characters of English per token; other languages need more
-TEXT_COLUMNS = {
-    "text",
-    "sentences",
-    "sentence1",
-    "sentence2",
-    "sent1",
-    "sent2",
-}  # of local task data (README)
+# Of local task data (README).
+TEXT_COLUMNS = {"text", "sentences", "sentence1", "sentence2", "sent1", "sent2"}
 FLOP_PER_TOKEN_AND_PARAMETER = 2.0
 DEVICES = {"2 CPU cores (0.1 TFLOP/s)": 1e11, "one data-centre GPU (100 TFLOP/s used)": 1e14}
 

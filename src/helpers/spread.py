@@ -126,10 +126,8 @@ def _moment_intervals(x: np.ndarray, counts: np.ndarray, tail: list[float]) -> d
     out = {}
     with np.errstate(divide="ignore", invalid="ignore"):
         sd = np.sqrt(o2)
-        safe, flat = (
-            np.maximum(m2, tiny),
-            m2 <= tiny,
-        )  # a resample of one value has no error: its t is infinite
+        # A resample of one value has no error: its t is infinite.
+        safe, flat = np.maximum(m2, tiny), m2 <= tiny
         low, high = _quantiles(np.where(flat, np.copysign(np.inf, e1), e1 / np.sqrt(safe)), tail)
         out["mean"] = np.stack([mean - high * sd[:, 0], mean - low * sd[:, 0]], 1)
         ratio = 0.5 * np.log(safe / o2)
