@@ -1,4 +1,4 @@
-"""Data and stand-ins of `benchmarks/sweep.py`: texts drawn from the words of the demo (seeded), a model at no cost."""
+"""Data and stand-ins of `benchmarks/sweep.py`: texts of real tasks or drawn from the demo's, a model at no cost."""
 
 from __future__ import annotations
 
@@ -24,51 +24,85 @@ TASKS = {
 DIMENSION = 384
 
 
-def texts(n: int, mean: int, seed: int, sigma: float = 0.4) -> list[str]:
-    """n texts of `mean` words on average; lengths are log-normal, 0.4 as in STS15 (mean 14 tokens, 95 % below 25)."""
+def texts(n: int, mean: int, seed: int, real: Path | None = None, sigma: float = 0.4) -> list[str]:
+    """n texts of `mean` words on average; lengths are log-normal, 0.4 as in STS15 (mean 14 tokens, 95 % below 25).
+
+    With real task data: consecutive words of SQuAD's paragraphs and SciFact's abstracts. Else words of one passage of
+    the demo each, as a text keeps to its subject: characters per token differ between texts (by 11 % here, by 14 to
+    26 % in real tasks; words drawn from all passages: 7 %), and stock batches are padded accordingly.
+    """
     from helpers.demo import read_jsonl
 
-    draw, pool = random.Random(seed), " ".join(p["text"] for p in read_jsonl("passages")).split()
+    draw = random.Random(seed)
     middle = math.log(mean) - sigma**2 / 2
-    return [
-        " ".join(draw.choices(pool, k=max(2, round(draw.lognormvariate(middle, sigma))))) for _ in range(n)
+    lengths = [max(2, round(draw.lognormvariate(middle, sigma))) for _ in range(n)]
+    if real is None:
+        passages = [p["text"].split() for p in read_jsonl("passages")]
+        return [" ".join(draw.choices(draw.choice(passages), k=length)) for length in lengths]
+    words = [
+        word
+        for task in ("SQuAD", "SciFact")
+        for text in pd.read_parquet(real / task / "corpus.parquet")["text"]
+        for word in text.split()
     ]
+    return [" ".join(words[start : start + k]) for k in lengths for start in [draw.randrange(len(words) - k)]]
 
 
-def write_data(kind: str, folder: Path, share: float = 1.0) -> dict[str, Any]:
-    """Local data of one stock task, `share` of the full size; what a study says about it."""
+def write_data(kind: str, folder: Path, share: float = 1.0, real: Path | None = None) -> dict[str, Any]:
+    """Local data of one stock task, `share` of the full size; what a study says about it.
+
+    `real`: a folder of task data, whose sentences and tweets then stand in for the drawn ones.
+    """
     name = TASKS[kind]
     place = folder / name
     place.mkdir(parents=True)
     n = max(60, int(2000 * share))
     if kind == "retrieval":
-        _write_retrieval(place, max(60, int(3000 * share)), max(20, int(150 * share)))
+        _write_retrieval(place, max(60, int(3000 * share)), max(20, int(150 * share)), real)
     elif kind in ("sts", "bitext", "pair"):
-        half = n // 2
-        one, two = ("sent1", "sent2") if kind == "pair" else ("sentence1", "sentence2")
-        frame = pd.DataFrame({one: texts(half, 16, 3), two: texts(half, 16, 4)})
+        frame = _pairs(kind, n // 2, real)
         if kind == "pair":
-            frame["labels"] = [number % 2 for number in range(half)]
+            frame = frame.rename(columns={"sentence1": "sent1", "sentence2": "sent2"})
+            frame["labels"] = [number % 2 for number in range(len(frame))]
         else:
-            frame["score"] = [random.Random(number).uniform(0, 5) for number in range(half)]
+            frame["score"] = [random.Random(number).uniform(0, 5) for number in range(len(frame))]
         frame.to_parquet(place / ("deu-eng.parquet" if kind == "bitext" else "test.parquet"))
     elif kind in ("classification", "large-classification"):
         rows = n if kind == "classification" else max(200, int(25_000 * share))
         for split, seed in (("train", 5), ("test", 6)):
-            frame = pd.DataFrame({"text": texts(rows, 24, seed), "label": [k % 6 for k in range(rows)]})
+            some = _tweets(split, rows, real) if kind == "classification" and real else texts(rows, 24, seed)
+            frame = pd.DataFrame({"text": some, "label": [k % 6 for k in range(len(some))]})
             frame.to_parquet(place / f"{split}.parquet")
     else:
         rows = 25 * n  # mteb embeds 4 % of them
-        frame = pd.DataFrame({"sentences": texts(rows, 24, 7), "labels": [k % 20 for k in range(rows)]})
+        frame = pd.DataFrame({"sentences": texts(rows, 24, 7, real), "labels": [k % 20 for k in range(rows)]})
         frame.to_parquet(place / "test.parquet")
     return {"name": name, "subsets": ["deu-eng"] if kind == "bitext" else None}
 
 
-def _write_retrieval(place: Path, documents: int, queries: int) -> None:
+def _pairs(kind: str, n: int, real: Path | None) -> pd.DataFrame:
+    """Columns sentence1 and sentence2: drawn, or pairs of STS15 (Tatoeba for bitext mining)."""
+    if real is None:
+        return pd.DataFrame({"sentence1": texts(n, 16, 3), "sentence2": texts(n, 16, 4)})
+    frame = pd.read_parquet(real / ("Tatoeba/deu-eng.parquet" if kind == "bitext" else "STS15/test.parquet"))
+    return frame[["sentence1", "sentence2"]].sample(n, random_state=0)
+
+
+def _tweets(split: str, rows: int, real: Path) -> list[str]:
+    """Up to `rows` tweets: for the test split most of the training ones, for the training split the others."""
+    frames = [
+        pd.read_parquet(real / "TweetSentimentClassification" / f"{part}.parquet")
+        for part in ("train", "validation", "test")
+    ]
+    every = pd.concat(frames)["text"].tolist()
+    return every[:rows] if split == "test" else every[rows : 2 * rows]
+
+
+def _write_retrieval(place: Path, documents: int, queries: int, real: Path | None) -> None:
     ids, asked = [f"d{k}" for k in range(documents)], [f"q{k}" for k in range(queries)]
-    corpus = {"_id": ids, "title": "", "text": texts(documents, 120, 1)}
+    corpus = {"_id": ids, "title": "", "text": texts(documents, 120, 1, real)}
     pd.DataFrame(corpus).to_parquet(place / "corpus.parquet")
-    pd.DataFrame({"_id": asked, "text": texts(queries, 12, 2)}).to_parquet(place / "queries.parquet")
+    pd.DataFrame({"_id": asked, "text": texts(queries, 12, 2, real)}).to_parquet(place / "queries.parquet")
     qrels = {"query-id": asked, "corpus-id": ids[:queries], "score": 1}
     pd.DataFrame(qrels).to_parquet(place / "qrels.parquet")
 
