@@ -32,6 +32,7 @@ def test_a_short_notebook_without_outputs_is_in_order(tmp_path, capsys):
         ({"cells": [code("1", execution_count=1)]}, "holds outputs"),
         ({"cells": [code("1") for _ in range(15)]}, "16 code cells"),
         ({"cells": [code("\n".join("x" * 16))]}, "code cell 2 has 16 lines"),
+        ({"cells": [code("charts.show(c, name='fig-a', title='Scores', alt='x')")]}, "'fig-a' a fixed title"),
         ({"parameters": "studi = 'demo'"}, "does not declare study"),
         ({"parameters": "study = 'demo'\nk: int = 1"}, "name = literal"),
         ({"kernel": "conda"}, "not python3"),

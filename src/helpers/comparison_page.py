@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from helpers import charts, charts_comparison
+from helpers import charts, charts_comparison, claims
 from helpers.comparison import Comparison, compare, findings
 from helpers.html_table import escaped
 from helpers.markup import with_findings
@@ -46,7 +46,7 @@ def _models(found: Comparison) -> list[str]:
     figure = charts.show(
         charts_comparison.intervals(found.models),
         name="fig-compare-scores",
-        title="Mean score of every model under random prompts, and with its defaults",
+        title=claims.intervals(found.models),
         alt="One row per model in a panel per study: a bar from the lowest to the highest likely mean score, a tick at "
         "the mean over prompts and a diamond at the default.",
     )
@@ -71,7 +71,7 @@ def _geometry(found: Comparison) -> list[str]:
         figure = charts.show(
             charts_comparison.pools(found.geometry),
             name="fig-compare-distractors",
-            title="Best recall@1 in each pool",
+            title=claims.pools(found.geometry),
             alt="One row per model in a panel per task: three marks, the best recall at 1 among the targets alone, with "
             "foreign queries and with paraphrases.",
         )

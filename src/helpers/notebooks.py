@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import sys
 from pathlib import Path
 from typing import Any
@@ -57,6 +58,10 @@ def problems(path: Path) -> list[str]:
             found.append(
                 f"code cell {number} has {lines} lines; at most {MAX_LINES}, the rest belongs into the package"
             )
+        found += [
+            f"code cell {number} gives figure {name} a fixed title; compute it, see helpers.claims"
+            for name in _fixed_titles(cell.source)
+        ]
     if sum(TAG in cell.metadata.get("tags", []) for cell in notebook.cells) > 1:
         found.append(f"has more than one cell tagged '{TAG}'")
     kernel = notebook.metadata.get("kernelspec", {})
@@ -74,6 +79,23 @@ def problems(path: Path) -> list[str]:
     except (ParameterError, SyntaxError) as error:
         found.append(str(error))
     return [f"notebooks/{path.name} {line}" for line in found]
+
+
+def _fixed_titles(source: str) -> list[str]:
+    """Names of the figures in a cell whose title is a literal: a finding changes with its data."""
+    try:
+        calls = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
+    except SyntaxError:  # a magic command
+        return []
+    found = []
+    for call in calls:
+        if ast.unparse(call.func) != "charts.show":
+            continue
+        given = dict(zip(("chart", "name", "alt", "title"), call.args, strict=False))
+        given |= {word.arg: word.value for word in call.keywords if word.arg}
+        if isinstance(given.get("title"), ast.Constant):
+            found.append(ast.unparse(given["name"]))
+    return found
 
 
 def main(arguments: list[str] | None = None) -> int:

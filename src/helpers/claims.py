@@ -1,0 +1,343 @@
+"""Claims: the sentence above each figure, computed from the table that the figure draws.
+
+One function per figure, named like its anchor (`cv` for fig-cv). Where the data cannot tell, the claim says so.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from helpers.charts_finetuning import name_of
+from helpers.charts_geometry import METRIC_NAMES, triangle_rows
+from helpers.charts_leaderboard import SCENARIOS
+from helpers.finetuning import BASELINE
+from helpers.instructions import NONE_ID
+from helpers.noise import KEY as TEST_SET
+from helpers.prompt_statistics import style, words
+from helpers.prompts_spec import LEVELS
+from helpers.relevance import SET, quadrants, statistics_rows
+
+LEVEL = 0.05
+
+# -- 01: prompts -----------------------------------------------------------------------------------------------------
+
+
+def prompt_lengths(prompts: pd.DataFrame) -> str:
+    """Mean number of words at the level with least context and at the one with most."""
+    known = prompts.dropna(subset=["text"])
+    counts = known["text"].map(lambda text: len(words(text)))
+    means = counts.groupby(known["level"]).mean().reindex(list(LEVELS)).dropna()
+    if len(means) < 2:
+        return f"A prompt has {counts.mean():.1f} words on average"
+    first, last = means.iloc[0], means.iloc[-1]
+    return f"Prompts have {first:.1f} words with the least context and {last:.1f} with the most"
+
+
+def prompt_styles(prompts: pd.DataFrame) -> str:
+    """The most frequent style and its share."""
+    shares = prompts["text"].dropna().map(style).value_counts(normalize=True)
+    return f"{shares.iloc[0]:.0%} of the prompts have the style '{shares.index[0]}'"
+
+
+def prompt_similarity(pairs: pd.DataFrame, task: str) -> str:
+    """The highest similarity of two different prompts of a task."""
+    others = pairs.loc[pairs["row"] != pairs["column"], "similarity"]
+    if others.empty:
+        return f"{task} has one prompt: nothing to compare"
+    return f"The two most alike prompts of {task} have a similarity of {others.max():.2f}"
+
+
+# -- 02: scores ------------------------------------------------------------------------------------------------------
+
+
+def scores(table: pd.DataFrame) -> str:
+    """The cell whose score moves most between prompts, and how far (means over subsets)."""
+    own = table[(table["status"] == "ok") & (table["kind"] == "prompt")]
+    means = own.groupby(["model", "task", "prompt_id"], observed=True)["main_score"].mean()
+    return _widest(means.groupby(level=["model", "task"], observed=True).agg(np.ptp))
+
+
+# -- 03: inflation and deflation -------------------------------------------------------------------------------------
+
+
+def distribution(cells: pd.DataFrame) -> str:
+    """How many defaults lie outside the range of all their prompts."""
+    known = cells[cells["score"].notna()]
+    own = (
+        known[known["kind"] == "prompt"]
+        .groupby(["model", "task"], observed=True)["score"]
+        .agg(["min", "max"])
+    )
+    default = known[known["kind"] == "default"].groupby(["model", "task"], observed=True)["score"].first()
+    both = own.join(default, how="inner")
+    if both.empty:
+        return _widest(own["max"] - own["min"])
+    above, below = int((both["score"] > both["max"]).sum()), int((both["score"] < both["min"]).sum())
+    return f"{above} of {len(both)} defaults score above every prompt, {below} below every prompt"
+
+
+def percentiles(table: pd.DataFrame) -> str:
+    """How many defaults are inflated and deflated, false discoveries controlled."""
+    placed = table[table["percentile"].notna()] if "percentile" in table else table.iloc[:0]
+    if placed.empty:
+        return "No default score to place among the prompts"
+    counts = placed["label"].value_counts()
+    said = " and ".join(f"{int(counts.get(label, 0))} {label}" for label in ("inflated", "deflated"))
+    return f"Of {len(placed)} defaults {said}, false discoveries controlled"
+
+
+def cv(table: pd.DataFrame) -> str:
+    """The cell with the largest coefficient of variation."""
+    known = table[table["cv"].notna()]
+    if known.empty:
+        return "Too few prompts for a coefficient of variation"
+    top = known.loc[known["cv"].idxmax()]
+    unsure = "" if bool(top["cv_reliable"]) else ", with a mean near 0"
+    return f"Wording moves {top['model']} on {top['task']} most: coefficient of variation {top['cv']:.1%}{unsure}"
+
+
+def variance(components: pd.DataFrame) -> str:
+    """The share of the variance on one task that is wording common to all models."""
+    part = components.set_index("source")
+    if "prompt" not in part.index or not np.isfinite(part.loc["prompt", "share_on_task"]):
+        return "These data cannot tell wording from the other sources of variance"
+    share = part.loc["prompt", "share_on_task"]
+    return f"{share:.0%} of the variance on one task is wording that moves all models together"
+
+
+def noise(single: pd.DataFrame) -> str:
+    """The share of differences between two prompts that exceed the noise of the test set."""
+    beyond = float((single["beyond_fdr"] * single["pairs"]).sum() / single["pairs"].sum())
+    return f"{beyond:.0%} of the differences between two prompts are beyond the noise of the test set"
+
+
+def agreement(agreed: pd.DataFrame) -> str:
+    """In how many tasks the models agree on the better prompts."""
+    known = agreed[agreed["kendall_w"].notna()] if len(agreed) else agreed
+    if known.empty:
+        return "One model alone cannot agree with another"
+    sure = int((known["q_value"] <= LEVEL).sum())
+    return f"Models agree on the better prompts in {sure} of {len(known)} tasks"
+
+
+def traits(effects: pd.DataFrame) -> str:
+    """How many traits of wording go with the score."""
+    known = effects[effects["effect"].notna()]
+    sure = int((known["q_value"] <= LEVEL).sum())
+    return f"{sure} of {len(known)} traits of wording go with the score beyond chance"
+
+
+def precision(advice: pd.DataFrame) -> str:
+    """How many prompts the mean score needs."""
+    row = advice[(advice["measure"] == "mean") & advice["k"].notna()]
+    if row.empty:
+        return "The error falls with the number of prompts; how many are enough cannot be said"
+    first = row.iloc[0]
+    beyond = " (extrapolated)" if bool(first["extrapolated"]) else ""
+    return f"About {int(first['k'])} prompts{beyond} give the mean score to within {first['wanted']:.0%} of itself"
+
+
+# -- 04: leaderboards ------------------------------------------------------------------------------------------------
+
+
+def scenarios(ranks: pd.DataFrame) -> str:
+    """How many models their own best prompts make first (columns model, board, rank: the drawn ranks)."""
+    wide = ranks.pivot(index="model", columns="board", values="rank")
+    easy, hard = SCENARIOS["best_vs_default"], SCENARIOS["best_vs_worst"]
+    if easy not in wide or wide[easy].isna().all():
+        return "No default ranks to compare with"
+    first = [int((wide[board] == 1).sum()) for board in (easy, hard)]
+    return f"{first[0]} of {len(wide)} models can be first against defaults, {first[1]} against worst prompts"
+
+
+def boards(agreed: pd.DataFrame) -> str:
+    """The board that differs most from that of the defaults (`leaderboard.board_agreement`)."""
+    others = agreed[(agreed["board"] != "default") & agreed["kendall_tau"].notna()]
+    if others.empty:
+        return "No second board to compare with"
+    least = others.loc[others["kendall_tau"].idxmin()]
+    return (
+        f"The board '{least['board']}' differs most from the defaults: {int(least['moved'])} of "
+        f"{int(least['models'])} models change rank"
+    )
+
+
+def ranks(table: pd.DataFrame) -> str:
+    """How many models have more than one probable rank under random prompts."""
+    open_ranks = int((table["rank_low"] < table["rank_high"]).sum())
+    return f"Under random prompts {open_ranks} of {len(table)} models have more than one probable rank"
+
+
+def wins(table: pd.DataFrame) -> str:
+    """The pair of models whose order is least certain; table: `rank_distribution.pairwise_wins`."""
+    values = table.to_numpy(dtype=float)
+    values = np.where(np.eye(len(values), dtype=bool), np.nan, values)
+    if not np.isfinite(values).any():
+        return "One model alone beats nobody"
+    row, column = np.unravel_index(np.nanargmin(np.abs(values - 0.5)), values.shape)
+    if values[row, column] < 0.5:
+        row, column = column, row
+    return f"Least certain: {table.index[row]} beats {table.columns[column]} with probability {values[row, column]:.0%}"
+
+
+def hacking(curve: pd.DataFrame) -> str:
+    """What reporting the best of all prompts adds at most."""
+    k = int(curve.groupby("model")["k"].max().min())
+    top = curve[curve["k"] == k].nlargest(1, "gain").iloc[0]
+    return f"Reporting the best of {k} prompts adds up to {top['gain']:+.3f} ({top['model']})"
+
+
+def honest(halves: pd.DataFrame) -> str:
+    """What is left of the best prompt's gain on other queries."""
+    last = halves.loc[halves.groupby(TEST_SET, observed=True)["k"].idxmax()]
+    reported, kept = last["reported"].mean(), last["honest"].mean()
+    return f"The best prompt gains {reported:+.3f} on the queries that chose it and {kept:+.3f} on the others"
+
+
+# -- 05: instruction geometry ----------------------------------------------------------------------------------------
+
+
+def structure(geometry: pd.DataFrame) -> str:
+    """The measure that goes most with the score: median of Spearman's correlation over models and tasks."""
+    rows = statistics_rows(geometry)
+    names = [name for name in METRIC_NAMES if name in rows]
+    found = pd.DataFrame(
+        [
+            part[names].corrwith(part["score"], method="spearman")
+            for _, part in rows.groupby(SET, sort=False)
+            if part["score"].nunique() > 1
+        ]
+    )
+    medians = found.median().dropna() if len(found) else found
+    if not len(medians):
+        return "All instructions score alike: nothing goes with the score"
+    top = medians.abs().idxmax()
+    return f"The score goes most with {METRIC_NAMES[top]}: Spearman {medians[top]:+.2f}, median of {len(found)} panels"
+
+
+def relevance(table: pd.DataFrame) -> str:
+    """Where relevant instructions score better than others (`relevance.relevance_table`)."""
+    tested = table[table["p"].notna()] if len(table) else table
+    if tested.empty:
+        return "Too few instructions to compare relevant with other ones"
+    up = int(((tested["p"] < LEVEL) & (tested["rank_biserial"] > 0)).sum())
+    return f"Relevant instructions score better in {up} of {len(tested)} pairs of model and task (p < 0.05)"
+
+
+def shift(geometry: pd.DataFrame) -> str:
+    """How many of the instructions that move the queries far bring nothing."""
+    rows = quadrants(geometry)
+    far = rows["quadrant"].str.startswith("big shift")
+    nothing = int((rows["quadrant"] == "big shift, no gain").sum())
+    return f"{nothing} of {int(far.sum())} big shifts of the queries bring no gain"
+
+
+def distractors(table: pd.DataFrame) -> str:
+    """Mean over models and tasks of the best recall@1 with targets alone and with paraphrases."""
+    own = table[(table["instruction_id"] != NONE_ID) & ~table["control"].astype(bool)]
+    best = own.groupby([*SET, "pool"], observed=True)["recall_at_1"].max().unstack("pool")
+    if "paraphrase" not in best:
+        return "No task has paraphrases of its queries"
+    both = best.dropna(subset=["normal", "paraphrase"])
+    before, after = both["normal"].mean(), both["paraphrase"].mean()
+    return f"The best instruction's recall@1 is {before:.2f} among targets and {after:.2f} with paraphrases, on average"
+
+
+def triangle(per_query: pd.DataFrame) -> str:
+    """Share of the queries under a relevant instruction whose top hit is their own paraphrase."""
+    rows = triangle_rows(per_query)
+    if rows.empty:
+        return "No task has paraphrases of its queries"
+    share = (rows["paraphrase_top"] == "own paraphrase").mean()
+    return f"{share:.0%} of the instructed queries find their own paraphrase first"
+
+
+# -- 06: distractor fine-tuning --------------------------------------------------------------------------------------
+
+
+def dev(log: pd.DataFrame) -> str:
+    """Recall@1 among paraphrases on the dev part, at the first and at the last check of each training."""
+    return _course(log, "dev_recall_at_1_paraphrase", "recall@1 among paraphrases (dev)")
+
+
+def loss(log: pd.DataFrame) -> str:
+    """The training loss at the first and at the last logged step."""
+    return _course(log, "loss", "the training loss")
+
+
+def recall(recalls: pd.DataFrame) -> str:
+    """The training with the largest difference of recall@1 among paraphrases, with its interval."""
+    rows = recalls[
+        (recalls["metric"] == "recall_at_1")
+        & (recalls["pool"] == "paraphrase")
+        & (recalls["preset"] != BASELINE)
+    ]
+    if rows["language"].nunique() > 1:
+        rows = rows[rows["language"] == "mean"]
+    rows = rows.dropna(subset=["difference"])
+    if rows.empty:
+        return "No training was measured among paraphrases"
+    top = rows.loc[rows["difference"].idxmax()]
+    reach = "no interval" if pd.isna(top["low"]) else f"95 % interval {top['low']:+.3f} to {top['high']:+.3f}"
+    name = name_of(top["preset"], top["seed"], BASELINE)
+    return f"Largest change of recall@1 among paraphrases: {top['difference']:+.3f} ({name}; {reach})"
+
+
+def instruction_gains(gains: pd.DataFrame) -> str:
+    """How many instructions gained, over all trainings."""
+    rows = gains[~gains["control"].astype(bool) & gains["group"].ne("none")]
+    up, down = int((rows["gain"] > 0).sum()), int((rows["gain"] < 0).sum())
+    return f"Recall@1 among paraphrases rose for {up} of {len(rows)} instructions and fell for {down}"
+
+
+def side_effects(effects: pd.DataFrame) -> str:
+    """On how many tasks the main score changed beyond its interval."""
+    known = effects.dropna(subset=["low", "high"])
+    if known.empty:
+        top = effects.loc[effects["difference"].abs().idxmax()]
+        return f"Largest side effect: {top['difference']:+.3f} on {top['task']} (no interval)"
+    down, up = int((known["high"] < 0).sum()), int((known["low"] > 0).sum())
+    return f"The main score of other tasks fell in {down} and rose in {up} of {len(known)} cases"
+
+
+# -- the page that compares studies ----------------------------------------------------------------------------------
+
+
+def intervals(models: pd.DataFrame) -> str:
+    """How many defaults lie outside the interval of random prompts (`comparison.model_rows`)."""
+    known = models.dropna(subset=["default", "low", "high"])
+    if known.empty:
+        return "No default to compare with random prompts"
+    outside = int(((known["default"] < known["low"]) | (known["default"] > known["high"])).sum())
+    return f"{outside} of {len(known)} defaults lie outside what random prompts give"
+
+
+def pools(geometry: pd.DataFrame) -> str:
+    """In how many rows paraphrases lower the best recall@1 (`comparison.geometry_rows`)."""
+    known = geometry.dropna(subset=["normal", "paraphrase"])
+    if known.empty:
+        return "No task has paraphrases of its queries"
+    lower = int((known["paraphrase"] < known["normal"]).sum())
+    return f"Paraphrases in the pool lower the best recall@1 in {lower} of {len(known)} cases"
+
+
+def _widest(gaps: pd.Series) -> str:
+    known = gaps.dropna()
+    if known.empty:
+        return "No score of a prompt yet"
+    model, task = known.idxmax()
+    return f"Wording moves {model} on {task} most: by {known.max():.3f} between its prompts"
+
+
+def _course(log: pd.DataFrame, column: str, what: str) -> str:
+    rows = log.dropna(subset=[column]).sort_values("step") if column in log else log.iloc[:0]
+    if rows.empty:
+        return f"{what.capitalize()}: not logged"
+    ends = rows.groupby(["preset", "seed"], sort=False)[column].agg(["first", "last"])
+    said = [
+        f"{name_of(preset, seed, BASELINE)} {first:.2f} to {last:.2f}"
+        for (preset, seed), first, last in zip(ends.index, ends["first"], ends["last"], strict=True)
+    ]
+    more = f" and {len(said) - 3} more" if len(said) > 3 else ""
+    return f"{what[0].upper()}{what[1:]} from first to last: {'; '.join(said[:3])}{more}"
