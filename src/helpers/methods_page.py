@@ -21,9 +21,10 @@ CHAPTERS = {
     "Leaderboards": ("leaderboard", "rank_distribution", "manipulation", "hacking", "headline", "comparison"),
     "Instruction geometry": (
         *("instructions", "measurement", "geometry", "relevance"),
-        *("separability", "distractors", "projection"),
+        *("separability", "distractors", "geometry_report", "projection"),
     ),
-    "Fine-tuning": ("training_data", "contrastive", "reler", "tuning_evaluation"),
+    "Fine-tuning": ("training_data", "contrastive", "reler", "tuning_evaluation", "tuning_study"),
+    "Titles of the figures": ("claims",),
 }
 NOT_A_DEFINITION = re.compile(r"(?:^|_)(?:findings|display|text|main)$|^(?:read|write|load|compare_studies)")
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from types import SimpleNamespace
 
+import nbformat
 import pytest
 
 from helpers import examples, glossary, methods_page, provenance, sensitivity
 from helpers.comparison_page import page_body
+from helpers.notebooks import notebook_paths
 from helpers.study_pages import told_first
 
 
@@ -20,6 +23,51 @@ def test_methods_page_holds_the_docstring_of_a_public_function(site):
     text = re.sub(r"<[^>]+>|\s+", " ", read(site, "report/methods.html"))
     first = (sensitivity.percentile_of.__doc__ or "").split("\n")[0]
     assert first in text and "src/helpers/sensitivity.py, line" in text
+
+
+# What a notebook uses to run, to draw, to put into words or to open an explorer: it defines no quantity.
+NO_QUANTITY = {
+    *(
+        "charts",
+        "charts_finetuning",
+        "charts_geometry",
+        "charts_leaderboard",
+        "charts_prompts",
+        "charts_sensitivity",
+    ),
+    *(
+        "charts_sweep",
+        "board_explorer",
+        "explorer",
+        "finetuning",
+        "geometry_study",
+        "prompt_review",
+        "prompt_study",
+    ),
+    *(
+        "published_study",
+        "results",
+        "run",
+        "search_sets",
+        "sweep",
+        "training_sets",
+        "tuning_card",
+        "tuning_findings",
+    ),
+}
+
+
+def test_methods_page_defines_what_the_notebooks_use():
+    """A module that a notebook imports is on the methods page, or is named above."""
+    used = set()
+    for path in notebook_paths().values():
+        code = [c.source for c in nbformat.read(path, 4).cells if c.cell_type == "code"]
+        for node in ast.walk(ast.parse("\n".join(code))):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("helpers"):
+                _, _, module = (node.module or "").partition(".")
+                used |= {module} if module else {name.name for name in node.names}
+    listed = {module for modules in methods_page.CHAPTERS.values() for module in modules}
+    assert used - listed == NO_QUANTITY and not listed & NO_QUANTITY
 
 
 def test_every_term_is_defined_by_a_function_on_the_methods_page():
