@@ -16,6 +16,7 @@ import pandas as pd
 import pytest
 import yaml
 from board_cells import records
+from test_notebook_chain import study_of as chain_study
 
 from helpers import charts
 from helpers.interruption import MESSAGE
@@ -103,6 +104,36 @@ def test_notebook_04_runs_from_top_to_bottom_and_its_explorer_moves_the_ranks(la
     explorer.get_by_text("its best prompts").click()
     explorer.get_by_text("2 of 6 cells").wait_for()
     assert "▲ 2" in explorer.inner_text() and explorer.locator("b").count() == 0
+    assert page.errors == []
+
+
+def test_the_explorer_of_notebook_05_answers_what_is_typed(lab):
+    """Another instruction moves the query elsewhere; of a query of one's own only the movement is known."""
+    page, address, root = lab
+    (root.parent / "study").mkdir()
+    study = chain_study(root.parent / "study") | {"name": "tiny", "steps": ["05"]}
+    (root / "tiny.yml").write_text(yaml.safe_dump(study), encoding="utf-8")
+    notebook = nbformat.read(CHECKOUT / "notebooks" / "05_instruction_geometry.ipynb", 4)
+    parameters = next(c for c in notebook.cells if "parameters" in c.metadata.get("tags", []))
+    parameters.source = 'study = "tiny.yml"\nn_queries = None\nexplore = True'
+    nbformat.write(notebook, root / "05.ipynb")
+    open_notebook(page, address, "05.ipynb")
+    run_all(page)
+    page.locator("#tbl-example").wait_for(timeout=180_000)
+    assert page.locator(".jp-OutputArea-output:has-text('Traceback')").count() == 0
+    explorer = page.locator(".widget-vbox")
+    instruction, query = (explorer.locator("input").nth(n) for n in (0, 1))
+    before = explorer.inner_text()
+    assert "displacement" in before and "selectivity" in before
+    instruction.fill("<b>Name</b> the capital")
+    instruction.press("Enter")
+    page.wait_for_function(
+        "before => document.querySelector('.widget-vbox').innerText !== before", arg=before
+    )
+    query.fill("<i>who</i> is nobody's query")
+    query.press("Enter")
+    page.wait_for_function("!document.querySelector('.widget-vbox').innerText.includes('selectivity')")
+    assert "displacement" in explorer.inner_text() and explorer.locator("i, b").count() == 0
     assert page.errors == []
 
 
