@@ -5,7 +5,6 @@ from __future__ import annotations
 from helpers import charts, charts_comparison, claims
 from helpers.comparison import Comparison, compare, findings
 from helpers.html_table import escaped
-from helpers.markup import with_findings
 from helpers.study_runs import StudyRun
 
 HOW = {
@@ -36,7 +35,7 @@ def page_body(runs: list[StudyRun]) -> str | None:
     parts = [f'<p class="hp-none">{escaped(problem)}</p>' for problem in found.problems]
     parts += [charts.findings(said, heading="").markup if said else ""]
     parts += _models(found) + _shared(found) + _geometry(found) + _tuning(found)
-    return with_findings("".join(parts), said)
+    return "".join(parts)
 
 
 def _models(found: Comparison) -> list[str]:

@@ -15,7 +15,7 @@ from helpers import comparison_page
 from helpers.examples import examples_html
 from helpers.glossary import glossary_html, terms_html
 from helpers.kit import KIT, vega_bundle
-from helpers.markup import raw_html, scrub, with_findings
+from helpers.markup import raw_html, scrub
 from helpers.methods_page import methods_source
 from helpers.provenance import RECORD, provenance
 from helpers.study_pages import banner, run_card, study_page
@@ -94,7 +94,6 @@ def notebook_page(notebook: Any, run: StudyRun, name: str, renderer: str) -> Any
     step = name[:2]
     executed = (notebook.metadata.get("papermill") or {}).get("end_time") or ""
     recorded = notebook.metadata.get(RECORD)
-    said = [entry for entry in run.findings if entry["step"] == step]
     cells = [c for c in notebook.cells if not UNSEEN & set(c.metadata.get("tags", []))]
     title = f"{int(step)} · {STEP_NAMES.get(step, step)}"
     for cell in cells:
@@ -105,9 +104,6 @@ def notebook_page(notebook: Any, run: StudyRun, name: str, renderer: str) -> Any
     for cell in cells:
         if cell.cell_type == "code":
             _plain_cell(cell)
-            for output in cell.outputs:
-                if "text/html" in (output.get("data") or {}):
-                    output.data["text/html"] = with_findings(output.data["text/html"], said)
             hidden = {"hide-input", "remove-input"} & set(
                 cell.metadata.get("tags", [])
             )  # Quarto ignores these tags

@@ -5,7 +5,6 @@ from __future__ import annotations
 import html
 import json
 import os
-import re
 import shutil
 import stat
 import subprocess
@@ -13,7 +12,6 @@ from pathlib import Path
 
 import pytest
 
-from helpers.markup import with_findings
 from helpers.report import ReportError, check_site, render_site
 from helpers.search_index import entries
 from helpers.site_pages import tidy_page, tidy_site
@@ -41,19 +39,6 @@ def test_landing_page_links_each_finding_to_its_figure(site):
     page = read(site, "index.html")
     assert 'href="report/demo/03_inflation.html#fig-inflation-0"' in page
     assert "demo 03: &lt;script&gt;document.title=" in page
-
-
-def test_a_figure_has_the_finding_that_names_it_as_its_title(site):
-    page = read(site, "report/demo/03_inflation.html")
-    first, second = re.findall(r'<figcaption class="hp-title">(.*?)</figcaption>', page)
-    assert first.startswith("demo 03: &lt;script&gt;") and '<span class="hp-what">Finding 0 of 03' in first
-    assert second.startswith("Finding 1 of 03")
-
-
-def test_of_a_long_finding_only_the_first_sentence_is_a_title():
-    figure = '<figure class="hp-chart" id="fig-x"><figcaption class="hp-title">What it shows</figcaption>'
-    long = with_findings(figure, [{"figure": "fig-x", "text": "It rises. " + "x " * 200}])
-    assert '<figcaption class="hp-title">It rises.<span class="hp-what">What it shows<' in long
 
 
 def test_incomplete_run_says_so_on_every_page_of_it(site):
