@@ -9,6 +9,7 @@ from tiny import STATIC, prompt_rows, tiny_study
 
 from helpers.cli import main
 from helpers.group_note import read_note
+from helpers.results import scores_table
 from helpers.scaling import Cost, makespan, measured_costs, saturation, scaling_table
 from helpers.study import StudyError
 from helpers.sweep import group_folder, run_sweep
@@ -73,6 +74,11 @@ def test_the_costs_of_a_run_come_from_its_notes(tmp_path: Path) -> None:
     assert found == [Cost("static", "DemoSTS", pytest.approx(note.seconds))]
     run_sweep(study, tmp_path / "run", prompt_rows("DemoSTS", "a:", "b:"), progress=None)
     assert measured_costs(study, tmp_path / "run") == found  # reading what is there costs nothing
+    run_sweep(study, tmp_path / "run", prompt_rows("DemoSTS", "a:"), progress=None)
+    table = scores_table(study, tmp_path / "run", prompt_rows("DemoSTS", "a:"))
+    assert measured_costs(study, tmp_path / "run") == [  # the cell of "b:" lies there, but is no part of it now
+        Cost("static", "DemoSTS", pytest.approx(table["seconds"].sum()))
+    ]
 
 
 def test_the_papers_grid_is_shown_as_an_estimate(

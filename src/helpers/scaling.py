@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from helpers.group_cells import read_cells, settings_of
 from helpers.group_note import read_note
 from helpers.run import run_folder
 from helpers.study import ModelSpec, Study, StudyError, TaskSpec
@@ -93,16 +94,17 @@ def measured_costs(study: Study, folder: Path) -> list[Cost] | None:
     costs = []
     for model in study.models:
         for task in study.tasks:
-            seconds = _measured(folder, model, task)
+            seconds = _measured(study, folder, model, task)
             if seconds is None:
                 return None
             costs.append(Cost(model.label, task.name, seconds))
     return costs
 
 
-def _measured(folder: Path, model: ModelSpec, task: TaskSpec) -> float | None:
+def _measured(study: Study, folder: Path, model: ModelSpec, task: TaskSpec) -> float | None:
     place = group_folder(folder, model, task)
-    paths = [p for p in place.glob("*-*.json") if not p.name.endswith(".error.json")]
+    listed = read_cells(place, settings_of(study, model, task)) or ()  # results of other settings do not count
+    paths = [path for cell in listed if (path := place / f"{cell.stem}.json").is_file()]
     if not paths:
         return None
     note = read_note(place)
