@@ -147,6 +147,19 @@ def test_hover_shows_markup_of_a_prompt_as_text(site, tab):
     assert tab.locator("#vg-tooltip-element").inner_text() and "hacked" not in tab.title()
 
 
+def test_a_click_brings_one_model_forward_in_every_panel(site, tab):
+    """Three models in the panels of two studies: the other two fade in both, until a double click."""
+    tab.goto((site / "report/compare.html").as_uri())
+    settle(tab)
+    marks = tab.locator("#fig-compare-scores .mark-symbol.role-mark path")
+    faint = "#fig-compare-scores .mark-symbol.role-mark path[opacity='0.2']"
+    assert (marks.count(), tab.locator(faint).count()) == (6, 0)
+    marks.first.click()
+    tab.wait_for_function("faint => document.querySelectorAll(faint).length === 4", arg=faint)
+    marks.first.dblclick()
+    tab.wait_for_function("faint => document.querySelectorAll(faint).length === 0", arg=faint)
+
+
 def test_marks_are_reached_with_the_keyboard_and_their_values_are_said(site, tab):
     tab.goto((site / "report/demo/03_inflation.html").as_uri())
     settle(tab)
