@@ -103,7 +103,9 @@ def measured_costs(study: Study, folder: Path) -> list[Cost] | None:
 
 def _measured(study: Study, folder: Path, model: ModelSpec, task: TaskSpec) -> float | None:
     place = group_folder(folder, model, task)
-    listed = read_cells(place, settings_of(study, model, task)) or ()  # results of other settings do not count
+    listed = (
+        read_cells(place, settings_of(study, model, task)) or ()
+    )  # results of other settings do not count
     paths = [path for cell in listed if (path := place / f"{cell.stem}.json").is_file()]
     if not paths:
         return None
