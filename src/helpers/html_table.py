@@ -20,6 +20,7 @@ _INVISIBLE = re.compile(
 _OUTER = re.compile(r"^ +| +$| {2,}|(?<=\n) +| +(?=\n)")
 NO_MATH = "mathjax_ignore tex2jax_ignore"  # JupyterLab would set `$x$` in data as a formula
 WIDE = 28  # characters up to which a cell keeps to one line
+WIDER = 120  # and that get a wider column, so that a row of a scrolling table is not tall
 LONG = 300  # characters of a cell beyond which the site folds it
 
 
@@ -175,7 +176,8 @@ def _td(text: str, value: Any, number: bool) -> str:
     exact = "" if value is None or value is pd.NA else str(value)
     if exact == "nan":
         exact = ""
-    attributes = ' class="num"' if number else ' class="wide"' if len(text) > WIDE else ""
+    width = " ".join(name for name, least in (("wide", WIDE), ("wider", WIDER)) if len(text) > least)
+    attributes = ' class="num"' if number else f' class="{width}"' if width else ""
     if exact != text:
         attributes += f' data-v="{html.escape(exact).replace("{{", "&#123;&#123;")}"'
     direction = "" if number else ' dir="auto"'
