@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from helpers import claims
+from helpers.prompt_statistics import style
 
 
 def frame(columns: str, *rows: tuple) -> pd.DataFrame:
@@ -32,6 +33,8 @@ def test_prompts():
         == "Prompts have 1.5 words with the least context and 4.0 with the most"
     )
     assert claims.prompt_lengths(PROMPTS[:2]) == "A prompt has 1.5 words on average"
+    assert claims.prompt_styles(PROMPTS[:1]) == f"100% of the prompts have the style '{style('Sort it:')}'"
+    assert claims.prompt_lengths(PROMPTS[:0]) == claims.prompt_styles(PROMPTS[:0]) == "There is no prompt"
     pairs = frame("row column similarity", (0, 0, 1.0), (0, 1, 0.25), (1, 0, 0.25), (1, 1, 1.0))
     assert claims.prompt_similarity(pairs, "T") == "The two most alike prompts of T have a similarity of 0.25"
 

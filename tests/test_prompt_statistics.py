@@ -8,7 +8,7 @@ import pytest
 
 from helpers.prompt_comparison import compare_sets, holm, median_test
 from helpers.prompt_comparison import findings as comparison_findings
-from helpers.prompt_statistics import findings, overlap, similarity_map, statistics, style
+from helpers.prompt_statistics import findings, overlap, similarity_map, statistics, style, style_findings
 from helpers.prompts import row
 
 
@@ -60,6 +60,12 @@ def test_one_generator_has_no_overlap_and_no_prompts_have_a_finding():
         "There are no prompts to describe."
     ]
     assert "The 1 prompts have 1.00 words" in findings(table(("a", None, None)))[0]
+
+
+def test_styles_are_listed_by_their_frequency():
+    prompts = table(("Sort the text", None, None), ("Find it", None, None), ("What is it?", None, None))
+    assert style_findings(prompts) == ["Styles: 67% instruction, 33% question."]
+    assert style_findings(prompts[:0]) == []
 
 
 def test_the_similarity_map_is_symmetric_with_ones():

@@ -19,6 +19,7 @@ from helpers.prompts_spec import LEVELS
 from helpers.relevance import SET, quadrants, statistics_rows
 
 LEVEL = 0.05
+NO_PROMPT = "There is no prompt"
 
 # -- 01: prompts -----------------------------------------------------------------------------------------------------
 
@@ -26,6 +27,8 @@ LEVEL = 0.05
 def prompt_lengths(prompts: pd.DataFrame) -> str:
     """Mean number of words at the level with least context and at the one with most."""
     known = prompts.dropna(subset=["text"])
+    if known.empty:
+        return NO_PROMPT
     counts = known["text"].map(lambda text: len(words(text)))
     means = counts.groupby(known["level"]).mean().reindex(list(LEVELS)).dropna()
     if len(means) < 2:
@@ -37,6 +40,8 @@ def prompt_lengths(prompts: pd.DataFrame) -> str:
 def prompt_styles(prompts: pd.DataFrame) -> str:
     """The most frequent style and its share."""
     shares = prompts["text"].dropna().map(style).value_counts(normalize=True)
+    if shares.empty:
+        return NO_PROMPT
     return f"{shares.iloc[0]:.0%} of the prompts have the style '{shares.index[0]}'"
 
 

@@ -175,7 +175,8 @@ def findings(decided: pd.DataFrame, leak_unchecked: Iterable[str] = ()) -> list[
         return ["There are no prompts to check."]
     removed = removal_report(decided)
     kept = int(decided["kept"].sum())
-    sentences = [f"{kept} of {len(decided)} prompts stay, for {decided['task'].nunique()} tasks."]
+    tasks = decided["task"].nunique()
+    sentences = [f"{kept} of {len(decided)} prompts stay, for {tasks} task{'s' if tasks != 1 else ''}."]
     if len(removed):
         counts = ", ".join(f"{n} {rule}" for rule, n in removed["rule"].value_counts().items())
         sentences.append(f"Removed: {counts}.")

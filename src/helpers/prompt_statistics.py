@@ -153,7 +153,7 @@ def _near_share(a: set[tuple[str, str]], b: set[tuple[str, str]], threshold: flo
 
 
 def findings(table: pd.DataFrame, statistics_table: pd.DataFrame | None = None) -> list[str]:
-    """What the statistics say, in sentences."""
+    """How long the prompts are, in sentences."""
     prompts = table[table["kind"] == "prompt"] if "kind" in table else table
     if prompts.empty:
         return ["There are no prompts to describe."]
@@ -175,11 +175,14 @@ def findings(table: pd.DataFrame, statistics_table: pd.DataFrame | None = None) 
                 f"Prompts of level '{longest['level']}' are the longest ({longest['words_mean']:.1f} words), those of "
                 f"'{shortest['level']}' the shortest ({shortest['words_mean']:.1f})."
             )
-    shares = {s: everything[f"share_{s}"] for s in STYLES}
-    ordered = sorted(shares.items(), key=lambda item: -item[1])
-    listed = ", ".join(f"{share:.0%} {name}" for name, share in ordered if share > 0)
-    sentences.append(f"Styles: {listed}.")
     return sentences
+
+
+def style_findings(table: pd.DataFrame) -> list[str]:
+    """Which styles the prompts have, the most frequent first."""
+    shares = table["text"].dropna().map(style).value_counts(normalize=True)
+    listed = ", ".join(f"{share:.0%} {name}" for name, share in shares.items())
+    return [f"Styles: {listed}."] if listed else []
 
 
 def _mean(values: np.ndarray) -> float:

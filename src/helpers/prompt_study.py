@@ -181,6 +181,7 @@ def findings(
         "tbl-removals": prompt_checks.findings(decided, unread),
         "tbl-prompts": generation.findings(loaded.provenance, loaded.missing) if loaded.generated else [],
         "fig-prompt-lengths": prompt_statistics.findings(kept, statistics_table),
+        "fig-prompt-styles": prompt_statistics.style_findings(kept),
         "tbl-comparison": prompt_comparison.findings(compared) if len(compared) else [],
         "tbl-paraphrases": paraphrase_quality.findings(paraphrased) if len(paraphrased) else [],
     }
