@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import spearmanr
 from tiny import MINILM, STATIC, prompt_rows, tiny_study
 from tiny_models import random_sentence_transformer
 
@@ -290,3 +291,14 @@ def test_the_mean_of_a_cells_units_is_its_score(name: str, tmp_path: Path) -> No
     units = results.query_scores_table(study, tmp_path / "run", prompts)
     means = units.groupby("prompt_id")["score"].mean()
     assert len(means) == 2 and means.to_dict() == pytest.approx(scores.to_dict(), abs=1e-5)
+
+
+def test_the_cosines_of_the_pairs_of_an_sts_cell_order_them_as_its_score_says(tmp_path: Path) -> None:
+    study = tiny_study(tmp_path, [STATIC], ["DemoSTS"], baselines=["none"])
+    prompts = prompt_rows("DemoSTS", "a:")
+    scores = sweep(study, tmp_path / "run", prompts).set_index("prompt_id")["main_score"]
+    units = results.query_scores_table(study, tmp_path / "run", prompts)
+    assert units.groupby("prompt_id").size().tolist() == [168, 168]  # pairs
+    for prompt_id, part in units.groupby("prompt_id"):
+        rho = spearmanr(part["score"], part["gold"]).statistic
+        assert rho == pytest.approx(scores[prompt_id], abs=1e-4), prompt_id  # equal pairs differ in a last bit
