@@ -301,4 +301,4 @@ def test_the_cosines_of_the_pairs_of_an_sts_cell_order_them_as_its_score_says(tm
     assert units.groupby("prompt_id").size().tolist() == [168, 168]  # pairs
     for prompt_id, part in units.groupby("prompt_id"):
         rho = spearmanr(part["score"], part["gold"]).statistic
-        assert rho == pytest.approx(scores[prompt_id], abs=1e-4), prompt_id  # equal pairs differ in a last bit
+        assert rho == pytest.approx(scores[prompt_id], abs=1e-4)  # equal pairs differ in a last bit
