@@ -65,7 +65,7 @@ window.helpersKit = (function () {
       figure.helpersView = result;
       figure.classList.add("hp-drawn");
       figure.dataset.state = "drawn";
-      if (svg) walk(figure, svg);
+      if (svg) { walk(figure, svg); highlight(figure, svg, spec); }
       chartLinks(figure, JSON.parse(source.textContent));
     }).catch(function (error) {
       figure.dataset.state = "failed";
@@ -106,6 +106,27 @@ window.helpersKit = (function () {
       said.textContent = (at + 1) + " of " + all.length + ": " + (typeof values === "object" ?
         Object.keys(values).map(function (k) { return k + " " + values[k]; }).join(", ") : String(values));
     });
+  }
+
+  /* A click brings forward all marks of one thing, in every panel; a chart that selects by itself is left alone. */
+  var THINGS = ["text", "instruction", "model", "test set", "trait", "source", "line", "what", "pool", "style", "training", "task", "row"];
+  function highlight(figure, svg, spec) {
+    if (JSON.stringify(spec).indexOf('"select":') >= 0) return;
+    var chosen = null;
+    function datum(element) { return element.closest(".role-mark") && element.__data__ && element.__data__.datum || {}; }
+    function show(key, value) {
+      chosen = key ? key + "=" + value : null;
+      svg.querySelectorAll(".role-mark *").forEach(function (e) {
+        var own = datum(e);
+        e.classList.toggle("hp-faint", !!key && key in own && own[key] !== value);
+      });
+    }
+    svg.addEventListener("click", function (event) {
+      var own = datum(event.target), key = THINGS.filter(function (k) { return k in own; })[0];
+      if (key && chosen !== key + "=" + own[key]) show(key, own[key]); else show();
+    });
+    svg.addEventListener("keydown", function (event) { if (event.key === "Escape") show(); });
+    figure.addEventListener("change", function () { show(); }); // another model is chosen below: its marks are new
   }
 
   function save(name, type, text) {

@@ -160,6 +160,19 @@ def test_a_click_brings_one_model_forward_in_every_panel(site, tab):
     tab.wait_for_function("faint => document.querySelectorAll(faint).length === 0", arg=faint)
 
 
+def test_a_click_highlights_in_a_chart_without_a_selection_of_its_own(site, tab):
+    """Bars of the same model stay, in both facets; a second click on the bar brings the others back."""
+    tab.goto((site / "report/demo/03_inflation.html").as_uri())
+    settle(tab)
+    bars = tab.locator("#fig-inflation-1 .mark-rect.role-mark path")
+    models = bars.evaluate_all("bars => bars.map(b => b.__data__.datum.model)")
+    faint = tab.locator("#fig-inflation-1 .hp-faint")
+    bars.first.click()
+    assert faint.count() == sum(m != models[0] for m in models) > 0
+    bars.first.click()
+    assert faint.count() == 0 and tab.errors == []
+
+
 def test_marks_are_reached_with_the_keyboard_and_their_values_are_said(site, tab):
     tab.goto((site / "report/demo/03_inflation.html").as_uri())
     settle(tab)
