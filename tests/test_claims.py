@@ -22,8 +22,8 @@ CELLS = frame("model task kind prompt_id score", *[
     ("a", "T", "prompt", "p", 0.5), ("a", "T", "prompt", "q", 0.7), ("a", "T", "default", "d", 0.8),
     ("b", "T", "prompt", "p", 0.5), ("b", "T", "prompt", "q", 0.6), ("b", "T", "default", "d", 0.55),
 ])  # fmt: skip
-SENSITIVITY = frame("model task cv cv_reliable percentile label", *[
-    ("a", "T", 0.2, True, 1.0, "inflated"), ("b", "T", 0.05, True, 0.5, "undecided"), ("b", "U", np.nan, True, np.nan, "no default"),
+SENSITIVITY = frame("model task n_prompts cv cv_reliable percentile label", *[
+    ("a", "T", 9, 0.2, True, 1.0, "inflated"), ("b", "T", 9, 0.05, True, 0.5, "undecided"), ("b", "U", 9, np.nan, True, np.nan, "no default"),
 ])  # fmt: skip
 
 
@@ -42,8 +42,8 @@ def test_prompts():
 def test_scores_name_the_cell_with_the_widest_range():
     scores = CELLS.rename(columns={"score": "main_score"}).assign(status="ok")
     assert claims.scores(scores) == "Wording moves a on T most: by 0.200 between its prompts"
-    assert "moves b on T most: by 0.100" in claims.scores(scores[scores["model"] == "b"])
-    assert claims.scores(scores.assign(status="failed")) == "No score of a prompt yet"
+    assert "moves b on T: by 0.100" in claims.scores(scores[scores["model"] == "b"])
+    assert claims.scores(scores.assign(status="failed")) == "No two prompts have scores to compare"
 
 
 def test_defaults_are_counted_outside_the_range_of_their_prompts():
@@ -52,25 +52,24 @@ def test_defaults_are_counted_outside_the_range_of_their_prompts():
 
 
 def test_labels_and_spread():
-    assert (
-        claims.percentiles(SENSITIVITY)
-        == "Of 2 defaults 1 inflated and 0 deflated, false discoveries controlled"
-    )
+    assert claims.percentiles(SENSITIVITY) == "Of 2 defaults 1 inflated, 0 deflated, 1 undecided"
     assert claims.percentiles(SENSITIVITY[2:]) == "No default score to place among the prompts"
     assert claims.cv(SENSITIVITY) == "Wording moves a on T most: coefficient of variation 20.0%"
+    assert claims.cv(SENSITIVITY.assign(n_prompts=1)) == "Too few prompts for a coefficient of variation"
     assert claims.cv(SENSITIVITY.assign(cv_reliable=False)).endswith("20.0%, with a mean near 0")
 
 
 def test_shares_of_variance_noise_and_agreement():
     parts = frame("source share_on_task", ("model", 0.6), ("prompt", 0.25))
     assert (
-        claims.variance(parts) == "25% of the variance on one task is wording that moves all models together"
+        claims.variance(parts)
+        == "25% of the variance on one task is wording that moves all models together (no interval)"
     )
     assert "cannot tell" in claims.variance(parts[:1])
     noise = frame("pairs beyond_fdr", (10, 1.0), (30, 0.2))  # 10 and 6 of 40
     assert claims.noise(noise).startswith("40% of the differences")
     agreed = frame("task kendall_w q_value", ("T", 0.9, 0.01), ("U", 0.4, 0.3), ("V", np.nan, np.nan))
-    assert claims.agreement(agreed) == "Models agree on the better prompts in 1 of 2 tasks"
+    assert claims.agreement(agreed) == "Models agree on the better prompts beyond chance in 1 of 2 tasks"
     effects = frame(
         "trait effect q_value", ("n_words", 0.3, 0.01), ("ends_in_colon", 0.0, 0.9), ("rare", np.nan, np.nan)
     )
@@ -89,7 +88,11 @@ def test_boards():
         ("a", SCENARIOS["best_vs_default"], 1), ("b", SCENARIOS["best_vs_default"], 2),
         ("a", SCENARIOS["best_vs_worst"], 1), ("b", SCENARIOS["best_vs_worst"], 1),
     ])  # fmt: skip
-    assert claims.scenarios(own) == "1 of 2 models can be first against defaults, 2 against worst prompts"
+    assert claims.scenarios(own) == "No default ranks to compare with"
+    default = frame("model board rank", ("a", SCENARIOS["default"], 1), ("b", SCENARIOS["default"], 2))
+    assert claims.scenarios(pd.concat([own, default])) == (
+        "1 of 2 models can be first against defaults, 2 against worst prompts"
+    )
     agreed = frame(
         "board kendall_tau models moved", ("default", 1.0, 3, 0), ("best", 1 / 3, 3, 2), ("mean", 1.0, 3, 0)
     )
@@ -99,11 +102,13 @@ def test_boards():
     wins = pd.DataFrame(
         [[np.nan, 0.4, 0.9], [0.6, np.nan, 0.8], [0.1, 0.2, np.nan]], list("abc"), list("abc")
     )
+    assert claims.wins(wins.round()).startswith("Every order of two models is the same")
     assert claims.wins(wins) == "Least certain: b beats a with probability 60%"
 
 
 def test_gains_of_the_best_prompt():
     curve = frame("model k gain", ("a", 2, 0.1), ("a", 4, 0.2), ("b", 2, 0.3))  # b has two prompts
+    assert claims.hacking(curve.assign(k=1)) == "One prompt: there is no best to choose"
     assert claims.hacking(curve) == "Reporting the best of 2 prompts adds up to +0.300 (b)"
     halves = frame("model task subset split k reported honest", *[
         ("a", "T", "default", "test", 2, 0.1, 0.1), ("a", "T", "default", "test", 4, 0.2, 0.05)])  # fmt: skip
@@ -173,7 +178,9 @@ def test_training():
 
 @pytest.mark.parametrize("default, said", [(0.9, "1 of 1"), (0.5, "0 of 1")])
 def test_studies_side_by_side(default, said):
-    models = frame("model default low high", ("a", default, 0.4, 0.6), ("b", np.nan, 0.4, 0.6))
+    models = frame(
+        "model default low high verdict", ("a", default, 0.4, 0.6, ""), ("b", np.nan, 0.4, 0.6, "no default")
+    )
     assert claims.intervals(models) == f"{said} defaults lie outside what random prompts give"
     pools = frame("normal paraphrase", (0.8, 0.2), (0.5, 0.5), (0.5, np.nan))
     assert claims.pools(pools) == "Paraphrases in the pool lower the best recall@1 in 1 of 2 cases"

@@ -21,7 +21,16 @@ def test_numbers_by_hand():
     row = table_of(cells).iloc[0]
     assert row["default"] == pytest.approx(0.45) and row["prompt_mean"] == pytest.approx(0.35)
     assert row["worst"] == pytest.approx(0.3) and (row["low"], row["high"]) == pytest.approx((0.3, 0.4))
-    assert row["percentile"] == 1 and row["verdict"].startswith("inflated")
+    assert row["percentile"] == 1
+    assert row["verdict"].startswith("too few prompts to call it inflated")  # of two boards one is the best
+
+
+def test_prompts_enough_for_the_interval_give_a_verdict():
+    """Seven prompts on two tasks: 49 boards, each drawn in 2 % of the cases, less than the 2.5 % above the interval."""
+    scores = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7]
+    for default, verdict in ((0.9, "inflated"), (0.0, "deflated"), (0.4, "within")):
+        cells = cells_of({"a": {"x": scores, "y": scores}}, {"a": {"x": default, "y": default}})
+        assert table_of(cells)["verdict"].item().startswith(verdict)
 
 
 def test_means_use_the_tasks_that_have_both():

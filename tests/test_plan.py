@@ -44,15 +44,17 @@ def test_cells_of_other_settings_are_not_done(tmp_path) -> None:
 
 
 def test_local_task_data_are_counted_instead_of_the_whole_data_set(tmp_path) -> None:
-    """Three pairs of four characters, with two baselines and no prompts: 2 x 3 x 2 texts."""
+    """Three pairs of four characters, two prompts and two baselines: 2 x 3 x 4 texts of one token."""
     place = tmp_path / "data" / "STS15"
     place.mkdir(parents=True)
     pairs = pd.DataFrame({"sentence1": ["abcd"] * 3, "sentence2": ["efgh"] * 3, "score": [1.0, 2.0, 3.0]})
     pairs.to_parquet(place / "test.parquet")
-    study = tiny_study(tmp_path, [STATIC], ["STS15"], data_root=str(tmp_path / "data"))
+    (tmp_path / "p.yml").write_text("STS15: {task: ['One:', 'Two sentences:']}")
+    prompts = {"source": "file", "file": str(tmp_path / "p.yml"), "levels": ["task"]}
+    study = tiny_study(tmp_path, [STATIC], ["STS15"], data_root=str(tmp_path / "data"), prompts=prompts)
     row = plan_table(study, tmp_path / "run").iloc[0]
-    assert row["texts"] == 2 * 3 * (row["prompt_runs"] + row["baseline_runs"])
-    assert row["mtokens"] == row["texts"] * 4 * 0.25 / 1e6
+    assert (row["prompt_runs"], row["texts"], row["mtokens"]) == (2, 24, 24e-6)
+    assert "1 tasks x 2 prompts" in plan_text(study, tmp_path / "run")
 
 
 def test_of_a_clustering_task_only_the_share_that_mteb_embeds_is_counted() -> None:

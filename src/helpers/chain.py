@@ -79,6 +79,8 @@ def prepare(
     reference = _reference(loaded.name, file)
     parameters: dict[str, dict[str, Any]] = {step: {"study": reference} for step in steps}
     used: set[str] = set()
+    if "study" in (given or {}):
+        raise ParameterError("-p study: the study is the command's argument; leave this parameter out")
     for step in selected:
         own = {key: value for key, value in (given or {}).items() if key in known[step]}
         used |= own.keys()

@@ -5,6 +5,8 @@ One function per figure, named like its anchor (`cv` for fig-cv). Where the data
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
@@ -42,7 +44,10 @@ def prompt_styles(prompts: pd.DataFrame) -> str:
     shares = prompts["text"].dropna().map(style).value_counts(normalize=True)
     if shares.empty:
         return NO_PROMPT
-    return f"{shares.iloc[0]:.0%} of the prompts have the style '{shares.index[0]}'"
+    first = sorted(shares.index[shares == shares.iloc[0]])
+    if len(first) > 1:
+        return f"The styles {' and '.join(first)} are equally frequent: {shares.iloc[0]:.0%} each"
+    return f"{shares.iloc[0]:.0%} of the prompts have the style '{first[0]}'"
 
 
 def prompt_similarity(pairs: pd.DataFrame, task: str) -> str:
@@ -60,7 +65,7 @@ def scores(table: pd.DataFrame) -> str:
     """The cell whose score moves most between prompts, and how far (means over subsets)."""
     own = table[(table["status"] == "ok") & (table["kind"] == "prompt")]
     means = own.groupby(["model", "task", "prompt_id"], observed=True)["main_score"].mean()
-    return _widest(means.groupby(level=["model", "task"], observed=True).agg(np.ptp))
+    return _widest(means.groupby(level=["model", "task"], observed=True))
 
 
 # -- 03: inflation and deflation -------------------------------------------------------------------------------------
@@ -69,32 +74,29 @@ def scores(table: pd.DataFrame) -> str:
 def distribution(cells: pd.DataFrame) -> str:
     """How many defaults lie outside the range of all their prompts."""
     known = cells[cells["score"].notna()]
-    own = (
-        known[known["kind"] == "prompt"]
-        .groupby(["model", "task"], observed=True)["score"]
-        .agg(["min", "max"])
-    )
+    prompts = known[known["kind"] == "prompt"].groupby(["model", "task"], observed=True)["score"]
+    own = prompts.agg(["min", "max"])
     default = known[known["kind"] == "default"].groupby(["model", "task"], observed=True)["score"].first()
     both = own.join(default, how="inner")
     if both.empty:
-        return _widest(own["max"] - own["min"])
+        return _widest(prompts)
     above, below = int((both["score"] > both["max"]).sum()), int((both["score"] < both["min"]).sum())
     return f"{above} of {len(both)} defaults score above every prompt, {below} below every prompt"
 
 
 def percentiles(table: pd.DataFrame) -> str:
-    """How many defaults are inflated and deflated, false discoveries controlled."""
+    """How many defaults are inflated, deflated or cannot be placed, with the false discovery rate controlled."""
     placed = table[table["percentile"].notna()] if "percentile" in table else table.iloc[:0]
     if placed.empty:
         return "No default score to place among the prompts"
     counts = placed["label"].value_counts()
-    said = " and ".join(f"{int(counts.get(label, 0))} {label}" for label in ("inflated", "deflated"))
-    return f"Of {len(placed)} defaults {said}, false discoveries controlled"
+    up, down, open_cells = (int(counts.get(label, 0)) for label in ("inflated", "deflated", "undecided"))
+    return f"Of {len(placed)} defaults {up} inflated, {down} deflated, {open_cells} undecided"
 
 
 def cv(table: pd.DataFrame) -> str:
     """The cell with the largest coefficient of variation."""
-    known = table[table["cv"].notna()]
+    known = table[table["cv"].notna() & (table["n_prompts"] > 1)] if "cv" in table else table.iloc[:0]
     if known.empty:
         return "Too few prompts for a coefficient of variation"
     top = known.loc[known["cv"].idxmax()]
@@ -108,7 +110,8 @@ def variance(components: pd.DataFrame) -> str:
     if "prompt" not in part.index or not np.isfinite(part.loc["prompt", "share_on_task"]):
         return "These data cannot tell wording from the other sources of variance"
     share = part.loc["prompt", "share_on_task"]
-    return f"{share:.0%} of the variance on one task is wording that moves all models together"
+    unsure = "" if np.isfinite(part.loc["prompt"].get("share_on_task_low", np.nan)) else " (no interval)"
+    return f"{share:.0%} of the variance on one task is wording that moves all models together{unsure}"
 
 
 def noise(single: pd.DataFrame) -> str:
@@ -121,9 +124,9 @@ def agreement(agreed: pd.DataFrame) -> str:
     """In how many tasks the models agree on the better prompts."""
     known = agreed[agreed["kendall_w"].notna()] if len(agreed) else agreed
     if known.empty:
-        return "One model alone cannot agree with another"
+        return "Too few models or prompts to tell whether models agree on the better ones"
     sure = int((known["q_value"] <= LEVEL).sum())
-    return f"Models agree on the better prompts in {sure} of {len(known)} tasks"
+    return f"Models agree on the better prompts beyond chance in {sure} of {len(known)} tasks"
 
 
 def traits(effects: pd.DataFrame) -> str:
@@ -150,7 +153,8 @@ def scenarios(ranks: pd.DataFrame) -> str:
     """How many models their own best prompts make first (columns model, board, rank: the drawn ranks)."""
     wide = ranks.pivot(index="model", columns="board", values="rank")
     easy, hard = SCENARIOS["best_vs_default"], SCENARIOS["best_vs_worst"]
-    if easy not in wide or wide[easy].isna().all():
+    default = SCENARIOS["default"]
+    if easy not in wide or default not in wide or wide[default].isna().all():
         return "No default ranks to compare with"
     first = [int((wide[board] == 1).sum()) for board in (easy, hard)]
     return f"{first[0]} of {len(wide)} models can be first against defaults, {first[1]} against worst prompts"
@@ -160,7 +164,7 @@ def boards(agreed: pd.DataFrame) -> str:
     """How many boards order the models otherwise than the defaults (`leaderboard.board_agreement`)."""
     others = agreed[(agreed["board"] != "default") & agreed["kendall_tau"].notna()]
     if others.empty:
-        return "No second board to compare with"
+        return "The order of the models on the default board cannot be compared with another"
     return f"{int((others['moved'] > 0).sum())} of {len(others)} boards rank the models otherwise than the defaults"
 
 
@@ -176,6 +180,8 @@ def wins(table: pd.DataFrame) -> str:
     values = np.where(np.eye(len(values), dtype=bool), np.nan, values)
     if not np.isfinite(values).any():
         return "One model alone beats nobody"
+    if np.nanmin(np.abs(values - 0.5)) == 0.5:
+        return "Every order of two models is the same under all random prompts drawn"
     row, column = np.unravel_index(np.nanargmin(np.abs(values - 0.5)), values.shape)
     if values[row, column] < 0.5:
         row, column = column, row
@@ -185,6 +191,8 @@ def wins(table: pd.DataFrame) -> str:
 def hacking(curve: pd.DataFrame) -> str:
     """What reporting the best of all prompts adds at most."""
     k = int(curve.groupby("model")["k"].max().min())
+    if k < 2:
+        return "One prompt: there is no best to choose"
     top = curve[curve["k"] == k].nlargest(1, "gain").iloc[0]
     return f"Reporting the best of {k} prompts adds up to {top['gain']:+.3f} ({top['model']})"
 
@@ -308,6 +316,7 @@ def side_effects(effects: pd.DataFrame) -> str:
 def intervals(models: pd.DataFrame) -> str:
     """How many defaults lie outside the interval of random prompts (`comparison.model_rows`)."""
     known = models.dropna(subset=["default", "low", "high"])
+    known = known[~known["verdict"].str.startswith("too few")]
     if known.empty:
         return "No default to compare with random prompts"
     outside = int(((known["default"] < known["low"]) | (known["default"] > known["high"])).sum())
@@ -323,12 +332,14 @@ def pools(geometry: pd.DataFrame) -> str:
     return f"Paraphrases in the pool lower the best recall@1 in {lower} of {len(known)} cases"
 
 
-def _widest(gaps: pd.Series) -> str:
-    known = gaps.dropna()
-    if known.empty:
-        return "No score of a prompt yet"
-    model, task = known.idxmax()
-    return f"Wording moves {model} on {task} most: by {known.max():.3f} between its prompts"
+def _widest(cells: Any) -> str:
+    """The widest range among scores grouped by model and task."""
+    ranges = (cells.max() - cells.min())[cells.count() > 1].dropna()
+    if ranges.empty:
+        return "No two prompts have scores to compare"
+    model, task = ranges.idxmax()
+    most = " most" if len(ranges) > 1 else ""
+    return f"Wording moves {model} on {task}{most}: by {ranges.max():.3f} between its prompts"
 
 
 def _course(log: pd.DataFrame, column: str, what: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import importlib
 import importlib.util
 import os
@@ -15,7 +16,7 @@ FETCH = "helpers fetch-published published"
 EXAMPLES = """examples:
   helpers report demo                      run all notebooks of the demo, then build the site
   helpers run small --from 03 --to 05      only the notebooks 03 to 05 of another study
-  helpers run demo --from 06 -p epochs 2   a parameter of a notebook, as papermill's -p
+  helpers run demo --from 03 --to 04 -p draws 5000   a parameter of a notebook, as papermill's -p
   helpers plan paper-sensitivity           what would run and what is done; runs nothing
   helpers compare demo small               two studies side by side
 
@@ -38,8 +39,14 @@ def main(arguments: list[str] | None = None) -> int:
     except StudyError as error:
         print(f"helpers: {error}", file=sys.stderr)
         return 2
-    except PermissionError as error:
-        print(f"helpers: no permission to write or read '{error.filename}'", file=sys.stderr)
+    except OSError as error:
+        if error.errno not in (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT):
+            raise
+        where = f" '{error.filename}'" if error.filename else ""
+        print(
+            f"helpers: cannot write or read{where}: {error.strerror}; finished results are kept",
+            file=sys.stderr,
+        )
         return 1
     except KeyboardInterrupt:
         print("helpers: stopped; finished results are kept", file=sys.stderr)
@@ -230,10 +237,16 @@ def sweep(options: argparse.Namespace) -> int:
 def scaling(options: argparse.Namespace) -> int:
     """`helpers scaling`."""
     from helpers.scaling import scaling_text
-    from helpers.study import load_study
+    from helpers.study import StudyError, load_study
 
     names = ("gpus", "start", "load", "fresh", "tflops", "cell_seconds")
     given = {key: getattr(options, key) for key in names if getattr(options, key) is not None}
+    for key, least in (("tflops", 1e-9), ("start", 0), ("load", 0), ("cell_seconds", 0)):
+        if given.get(key, least) < least:
+            option = f"--{key.replace('_', '-')}"
+            raise StudyError(
+                f"{option} {given[key]:g}: give a number {'above' if key == 'tflops' else 'of at least'} 0"
+            )
     print(scaling_text(load_study(options.study), **given))
     return 0
 

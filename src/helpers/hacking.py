@@ -106,8 +106,8 @@ def honest_best_of_k(
 def findings(curve: pd.DataFrame, honest: pd.DataFrame) -> list[dict[str, str]]:
     """What best-of-k reporting gains, and how much of it survives on fresh queries."""
     out = []
-    if len(curve):
-        k = int(curve.groupby("model")["k"].max().min())  # what every model has
+    k = int(curve.groupby("model")["k"].max().min()) if len(curve) else 0  # what every model has
+    if k > 1:
         top = curve[curve["k"] == k].sort_values("gain")
         low, high = top.iloc[0], top.iloc[-1]
         span = f"{high['gain']:+.3f} ({high['model']})" if len(top) == 1 else (

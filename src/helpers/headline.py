@@ -36,7 +36,8 @@ def headline(
     rank_high: its interval when every model draws prompts at random (`rank_distribution.rank_table`).
     All means are over the tasks on which the model has both a default and prompts (column tasks).
     verdict: "inflated" or "deflated" where the default lies outside the interval, and how many single cells have which
-    label (`sensitivity`); "no default" where nothing was reported.
+    label (`sensitivity`); "too few prompts" where it lies outside and there are so few different boards that even the
+    extreme one is drawn more often than the interval leaves out; "no default" where nothing was reported.
     """
     data = prompt_scores(cells)
     default = board_matrix(cells, "default")
@@ -67,7 +68,7 @@ def headline(
             "worst": float(np.mean([x.min() for x in own])) if own else np.nan, "percentile": place,
             "rank": rank.get(model, np.nan),
             "rank_low": spread["rank_low"].get(model, np.nan), "rank_high": spread["rank_high"].get(model, np.nan),
-            "verdict": _verdict(reported, low, high, labels),
+            "verdict": _verdict(reported, low, high, labels, bool(np.prod([len(x) for x in own]) * (1 - level) / 2 < 1)),
         })  # fmt: skip
     table = pd.DataFrame(rows, columns=[COLUMNS[0], "tasks", *COLUMNS[1:]])
     return table.sort_values(["rank", "model"], ignore_index=True)
@@ -76,6 +77,7 @@ def headline(
 def findings(table: pd.DataFrame) -> list[dict[str, str]]:
     """The headline in words."""
     known = table.dropna(subset=["default", "low"]) if len(table) else table
+    known = known[~known["verdict"].str.startswith("too few")] if len(known) else known
     if known.empty:
         return []
     up, down = known[known["default"] > known["high"]], known[known["default"] < known["low"]]
@@ -93,12 +95,14 @@ def findings(table: pd.DataFrame) -> list[dict[str, str]]:
     return out
 
 
-def _verdict(default: float, low: float, high: float, labels: pd.Series) -> str:
+def _verdict(default: float, low: float, high: float, labels: pd.Series, too_few: bool) -> str:
     if not np.isfinite(default):
         return "no default"
     if not np.isfinite(low):
         return "no prompts"
     word = "inflated" if default > high else "deflated" if default < low else "within the interval"
+    if too_few and not word.startswith("within"):
+        word = f"too few prompts to call it {word}"
     counts = labels.value_counts()
     parts = [
         f"{int(counts[k])} {k}"

@@ -91,8 +91,8 @@ def bootstrap_scores(
 def findings(cells: pd.DataFrame, level: float = 0.95) -> list[dict[str, str]]:
     """Whether prompts differ by more than the test set's noise, as sentences; nothing is said without unit scores."""
     if cells.empty:
-        return [{"text": "Scores of single queries are not at hand, so the prompts' effect cannot be compared with "
-                 "test-set noise here."}]  # fmt: skip
+        return [{"text": "Scores of single queries under two prompts or more are not at hand, so the prompts' effect "
+                 "cannot be compared with test-set noise here."}]  # fmt: skip
     weight = cells["pairs"] / cells["pairs"].sum()
     beyond, raw = float((cells["beyond_fdr"] * weight).sum()), float((cells["beyond"] * weight).sum())
     known = cells["noise_share"].dropna()

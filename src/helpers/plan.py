@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 
 from helpers.group_cells import read_cells, settings_of
+from helpers.prompts import prompt_table
 from helpers.run import run_folder
 from helpers.study import Study, TaskSpec, check_names, project_root
 from helpers.sweep import group_folder
@@ -23,21 +24,21 @@ DEVICES = {"2 CPU cores (0.1 TFLOP/s)": 1e11, "one data-centre GPU (100 TFLOP/s 
 def plan_table(study: Study, folder: Path | None = None) -> pd.DataFrame:
     """One row per model and task: prompt runs, baseline runs, done, texts and million tokens to embed, exaFLOP.
 
-    Counts are nominal: prompts per task x subsets, from the study alone, so prompts need not be written yet. Text
+    Prompts are those of the study's file; prompts that a generator has yet to write count as complete. Text
     counts are those of the study's local task data where a task has them, else mteb's own descriptive statistics
     (missing where it has none); documents count once for all prompts, of clustering tasks only the share that mteb draws.
     Done counts finished cells of these settings; those of other settings stay in the folder and do not count.
     """
     check_names(study)
     folder = folder or run_folder(study.name)
-    prompts = study.prompts.expected_count(1) if study.prompts else 0
     rows = []
     tasks = study.tasks if "02" in study.steps else []
+    prompts = prompt_counts(study) if tasks else {}
     counts = {task.name: text_counts(task, study) for task in tasks}
     for model in study.models:
         for task in tasks:
             sided, shared, characters = counts[task.name]
-            runs = prompts + len(study.baselines)
+            runs = prompts[task.name] + len(study.baselines)
             place = group_folder(folder, model, task)
             there = {p.stem for p in place.glob("*-*.json") if "error" not in p.name}
             listed = read_cells(place, settings_of(study, model, task))
@@ -51,7 +52,7 @@ def plan_table(study: Study, folder: Path | None = None) -> pd.DataFrame:
                     "model": model.label,
                     "task": task.name,
                     "subsets": len(task.subsets or task_class(task.name).metadata.hf_subsets),
-                    "prompt_runs": prompts,
+                    "prompt_runs": prompts[task.name],
                     "baseline_runs": len(study.baselines),
                     "cells_done": done,
                     "texts": texts,
@@ -73,6 +74,26 @@ def plan_table(study: Study, folder: Path | None = None) -> pd.DataFrame:
         "exaflop",
     ]
     return pd.DataFrame(rows, columns=columns)
+
+
+def span(numbers: pd.Series) -> str:
+    """One number where all are equal, else the lowest and the highest: "15", "13 to 15"."""
+    low, high = int(numbers.min()), int(numbers.max())
+    return str(low) if low == high else f"{low} to {high}"
+
+
+def prompt_counts(study: Study) -> dict[str, int]:
+    """Prompts per task: those that the study's file has after the checks, or as many as a generator is asked for.
+
+    Raises `StudyError` where the file is missing or has none for a task.
+    """
+    if study.prompts is None:
+        return dict.fromkeys((task.name for task in study.tasks), 0)
+    if study.prompts.source == "generate":
+        return dict.fromkeys((task.name for task in study.tasks), study.prompts.expected_count(1))
+    table = prompt_table(study)
+    counts = table.loc[table["kind"] == "prompt", "task"].value_counts()
+    return {task.name: int(counts.get(task.name, 0)) for task in study.tasks}
 
 
 def text_counts(task: TaskSpec, study: Study | None = None) -> tuple[int | None, int | None, float | None]:
@@ -171,7 +192,7 @@ def plan_text(study: Study, folder: Path | None = None) -> str:
         runs, defaults = int(table["prompt_runs"].sum()), int(table["baseline_runs"].sum())
         lines += [
             f"  prompt runs   {runs:>8,}   ({len(study.models)} models x {len(study.tasks)} tasks x "
-            f"{int(table['prompt_runs'].iloc[0])} prompts)",
+            f"{span(table['prompt_runs'])} prompts)",
             f"  baseline runs {defaults:>8,}   ({', '.join(study.baselines)})",
             f"  cells in the run folder {int(table['cells_done'].sum()):,}",
             "",

@@ -169,6 +169,15 @@ class Study(Strict):
             raise ValueError(f"the label '{twice[0]}' names two models; give each its own 'label'")
         return models
 
+    @field_validator("tasks")
+    @classmethod
+    def _tasks_are_unique(cls, tasks: list[TaskSpec]) -> list[TaskSpec]:
+        names = [task.name for task in tasks]
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            raise ValueError(f"the task '{twice[0]}' is listed twice; list it once, with all its subsets")
+        return tasks
+
     @model_validator(mode="after")
     def _has_what_its_steps_need(self) -> Study:
         missing = [
