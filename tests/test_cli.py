@@ -1,6 +1,8 @@
 """The command line: help, exit status, messages."""
 
+import errno
 import os
+from unittest.mock import Mock
 
 import pytest
 
@@ -20,9 +22,11 @@ def test_help_shows_examples_and_exit_status(capsys):
     [
         (["run", "dmo"], "unknown study 'dmo'; did you mean demo?"),
         (["plan", "no/such.yml"], "there is no study file 'no/such.yml'"),
+        (["run", "demo", "-p", "study", "small"], "leave this parameter out"),
+        (["scaling", "small", "--tflops", "0"], "--tflops 0: give a number above 0"),
     ],
 )
-def test_a_wrong_study_gives_status_2_and_a_suggestion(arguments, words, capsys):
+def test_a_wrong_word_gives_status_2_and_a_suggestion(arguments, words, capsys):
     assert main(arguments) == 2
     assert words in capsys.readouterr().err
 
@@ -38,6 +42,13 @@ def test_a_variable_that_names_no_folder_gives_status_2(variable, value, words, 
     monkeypatch.setenv(variable, value)
     assert main(["plan", "small"]) == 2
     assert words in capsys.readouterr().err
+
+
+def test_a_full_disk_is_one_line_and_status_1(monkeypatch, capsys):
+    full = OSError(errno.ENOSPC, "No space left on device", "data/runs/demo/status.json")
+    monkeypatch.setattr("helpers.study.load_study", Mock(side_effect=full))
+    assert main(["scaling", "demo"]) == 1
+    assert "'data/runs/demo/status.json': No space left on device" in capsys.readouterr().err
 
 
 def test_a_relative_run_folder_is_the_same_for_the_command_and_its_notebooks(monkeypatch, tmp_path, capsys):

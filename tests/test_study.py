@@ -66,6 +66,11 @@ def test_two_models_may_not_share_a_label(tmp_path: Path) -> None:
         load_study(written(tmp_path, models=[*MINIMAL["models"], *MINIMAL["models"]]))  # type: ignore[misc]
 
 
+def test_a_task_is_listed_once(tmp_path: Path) -> None:
+    with pytest.raises(StudyError, match="the task 'STS15' is listed twice"):
+        load_study(written(tmp_path, tasks=[{"name": "STS15"}] * 2))
+
+
 def test_yaml_that_is_no_mapping_is_named(tmp_path: Path) -> None:
     path = tmp_path / "list.yml"
     path.write_text("- 1\n", encoding="utf-8")
