@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import difflib
 import os
+from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Literal
 
@@ -140,6 +142,12 @@ class SweepSpec(Strict):
     ray: RaySpec = Field(default_factory=lambda: RaySpec.model_validate({}))
 
 
+def repeated(names: Iterable[str]) -> str | None:
+    """The first name that occurs more than once, None where all differ."""
+    counts = Counter(names)
+    return next((name for name, count in counts.items() if count > 1), None)
+
+
 class Study(Strict):
     """One study. Read it with `load_study`; every notebook takes its name as the parameter `study`."""
 
@@ -163,19 +171,15 @@ class Study(Strict):
     @field_validator("models")
     @classmethod
     def _labels_are_unique(cls, models: list[ModelSpec]) -> list[ModelSpec]:
-        labels = [m.label for m in models]
-        twice = sorted({label for label in labels if labels.count(label) > 1})
-        if twice:
-            raise ValueError(f"the label '{twice[0]}' names two models; give each its own 'label'")
+        if twice := repeated(m.label for m in models):
+            raise ValueError(f"the label '{twice}' names two models; give each its own 'label'")
         return models
 
     @field_validator("tasks")
     @classmethod
     def _tasks_are_unique(cls, tasks: list[TaskSpec]) -> list[TaskSpec]:
-        names = [task.name for task in tasks]
-        twice = sorted({name for name in names if names.count(name) > 1})
-        if twice:
-            raise ValueError(f"the task '{twice[0]}' is listed twice; list it once, with all its subsets")
+        if twice := repeated(task.name for task in tasks):
+            raise ValueError(f"the task '{twice}' is listed twice; list it once, with all its subsets")
         return tasks
 
     @model_validator(mode="after")
