@@ -65,7 +65,7 @@ window.helpersKit = (function () {
       figure.helpersView = result;
       figure.classList.add("hp-drawn");
       figure.dataset.state = "drawn";
-      if (svg) { walk(figure, svg); highlight(figure, svg, spec); }
+      if (svg) { walk(figure, svg); highlight(figure, svg, source.textContent); }
       chartLinks(figure, JSON.parse(source.textContent));
     }).catch(function (error) {
       figure.dataset.state = "failed";
@@ -110,8 +110,8 @@ window.helpersKit = (function () {
 
   /* A click brings forward all marks of one thing, in every panel; a chart that selects by itself is left alone. */
   var THINGS = ["text", "instruction", "model", "test set", "trait", "source", "line", "what", "pool", "style", "training", "task", "row"];
-  function highlight(figure, svg, spec) {
-    if (JSON.stringify(spec).indexOf('"select":') >= 0) return;
+  function highlight(figure, svg, source) {
+    if (source.indexOf('"select":') >= 0) return;
     var chosen = null;
     function datum(element) { return element.closest(".role-mark") && element.__data__ && element.__data__.datum || {}; }
     function show(key, value) {

@@ -14,8 +14,9 @@ from helpers.charts_finetuning import name_of
 from helpers.charts_geometry import METRIC_NAMES, triangle_rows
 from helpers.charts_leaderboard import SCENARIOS
 from helpers.finetuning import BASELINE
+from helpers.hacking import largest_choice
 from helpers.instructions import NONE_ID
-from helpers.noise import KEY as TEST_SET
+from helpers.noise import share_of_pairs
 from helpers.prompt_statistics import style, words
 from helpers.prompts_spec import LEVELS
 from helpers.relevance import SET, quadrants, statistics_rows
@@ -116,7 +117,7 @@ def variance(components: pd.DataFrame) -> str:
 
 def noise(single: pd.DataFrame) -> str:
     """The share of differences between two prompts that exceed the noise of the test set."""
-    beyond = float((single["beyond_fdr"] * single["pairs"]).sum() / single["pairs"].sum())
+    beyond = share_of_pairs(single, "beyond_fdr")
     return f"{beyond:.0%} of the differences between two prompts are beyond the noise of the test set"
 
 
@@ -199,7 +200,7 @@ def hacking(curve: pd.DataFrame) -> str:
 
 def honest(halves: pd.DataFrame) -> str:
     """What is left of the best prompt's gain on other queries."""
-    last = halves.loc[halves.groupby(TEST_SET, observed=True)["k"].idxmax()]
+    last = largest_choice(halves)
     reported, kept = last["reported"].mean(), last["honest"].mean()
     return f"The best prompt gains {reported:+.3f} on the queries that chose it and {kept:+.3f} on the others"
 

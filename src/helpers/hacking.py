@@ -103,6 +103,11 @@ def honest_best_of_k(
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
+def largest_choice(honest: pd.DataFrame) -> pd.DataFrame:
+    """The rows of `honest_best_of_k` with the most prompts to choose from, one per test set."""
+    return honest.loc[honest.groupby(KEY)["k"].idxmax()]
+
+
 def findings(curve: pd.DataFrame, honest: pd.DataFrame) -> list[dict[str, str]]:
     """What best-of-k reporting gains, and how much of it survives on fresh queries."""
     out = []
@@ -118,7 +123,7 @@ def findings(curve: pd.DataFrame, honest: pd.DataFrame) -> list[dict[str, str]]:
             text += f"; five tries already give {five['gain'].median() / top['gain'].median():.0%} of it"
         out.append({"text": text + ".", "figure": "fig-hacking"})
     if len(honest):
-        last = honest.loc[honest.groupby(KEY)["k"].idxmax()]
+        last = largest_choice(honest)
         reported, kept = last["reported"].mean(), last["honest"].mean()
         share = f", {kept / reported:.0%} of it" if reported > 0 else ""
         out.append({

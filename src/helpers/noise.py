@@ -88,13 +88,17 @@ def bootstrap_scores(
     )
 
 
+def share_of_pairs(cells: pd.DataFrame, column: str) -> float:
+    """A share of each test set's pairs of prompts as a share of all pairs; cells: the first table of `query_noise`."""
+    return float((cells[column] * (cells["pairs"] / cells["pairs"].sum())).sum())
+
+
 def findings(cells: pd.DataFrame, level: float = 0.95) -> list[dict[str, str]]:
     """Whether prompts differ by more than the test set's noise, as sentences; nothing is said without unit scores."""
     if cells.empty:
         return [{"text": "Scores of single queries under two prompts or more are not at hand, so the prompts' effect "
                  "cannot be compared with test-set noise here."}]  # fmt: skip
-    weight = cells["pairs"] / cells["pairs"].sum()
-    beyond, raw = float((cells["beyond_fdr"] * weight).sum()), float((cells["beyond"] * weight).sum())
+    beyond, raw = share_of_pairs(cells, "beyond_fdr"), share_of_pairs(cells, "beyond")
     known = cells["noise_share"].dropna()
     text = (
         f"In {len(cells)} test sets with scores per query or pair, {beyond:.0%} of the differences between two prompts are "

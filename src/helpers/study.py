@@ -10,7 +10,15 @@ from pathlib import Path
 from typing import Any, Literal
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
 from helpers.finetuning_spec import FinetuningSpec
 from helpers.geometry_spec import GeometrySpec
@@ -168,19 +176,15 @@ class Study(Strict):
     )
     seed: int = 42
 
-    @field_validator("models")
+    @field_validator("models", "tasks")
     @classmethod
-    def _labels_are_unique(cls, models: list[ModelSpec]) -> list[ModelSpec]:
-        if twice := repeated(m.label for m in models):
+    def _names_are_unique(cls, entries: list[Any], info: ValidationInfo) -> list[Any]:
+        twice = repeated(entry.label if info.field_name == "models" else entry.name for entry in entries)
+        if twice and info.field_name == "models":
             raise ValueError(f"the label '{twice}' names two models; give each its own 'label'")
-        return models
-
-    @field_validator("tasks")
-    @classmethod
-    def _tasks_are_unique(cls, tasks: list[TaskSpec]) -> list[TaskSpec]:
-        if twice := repeated(task.name for task in tasks):
+        if twice:
             raise ValueError(f"the task '{twice}' is listed twice; list it once, with all its subsets")
-        return tasks
+        return entries
 
     @model_validator(mode="after")
     def _has_what_its_steps_need(self) -> Study:
