@@ -23,6 +23,7 @@ def test_numbers_by_hand():
     assert row["worst"] == pytest.approx(0.3) and (row["low"], row["high"]) == pytest.approx((0.3, 0.4))
     assert row["percentile"] == 1
     assert row["verdict"].startswith("too few prompts to call it inflated")  # of two boards one is the best
+    assert findings(table_of(cells))[0]["text"].startswith("Too few prompts to say")
 
 
 def test_prompts_enough_for_the_interval_give_a_verdict():
@@ -31,6 +32,15 @@ def test_prompts_enough_for_the_interval_give_a_verdict():
     for default, verdict in ((0.9, "inflated"), (0.0, "deflated"), (0.4, "within")):
         cells = cells_of({"a": {"x": scores, "y": scores}}, {"a": {"x": default, "y": default}})
         assert table_of(cells)["verdict"].item().startswith(verdict)
+
+
+def test_more_boards_than_a_machine_word_counts_are_enough():
+    """60 prompts on 11 tasks are 3.6e19 boards."""
+    tasks = [f"t{n}" for n in range(11)]
+    cells = cells_of(
+        {"a": {t: [n / 60 for n in range(60)] for t in tasks}}, {"a": dict.fromkeys(tasks, 0.99)}
+    )
+    assert table_of(cells)["verdict"].item().startswith("inflated")
 
 
 def test_means_use_the_tasks_that_have_both():

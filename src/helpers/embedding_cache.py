@@ -69,9 +69,8 @@ class EmbeddingCache:
         except (OSError, ValueError):
             matrix = None
         whole = matrix is not None and matrix.ndim == 2 and len(matrix) == rows
-        with contextlib.suppress(
-            FileNotFoundError
-        ):  # removed meanwhile; what is mapped can be read all the same
+        # Removed meanwhile? What is mapped can be read all the same.
+        with contextlib.suppress(FileNotFoundError):
             if whole:
                 os.utime(path)
             else:

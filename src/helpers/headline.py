@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pandas as pd
 
@@ -68,7 +70,7 @@ def headline(
             "worst": float(np.mean([x.min() for x in own])) if own else np.nan, "percentile": place,
             "rank": rank.get(model, np.nan),
             "rank_low": spread["rank_low"].get(model, np.nan), "rank_high": spread["rank_high"].get(model, np.nan),
-            "verdict": _verdict(reported, low, high, labels, bool(np.prod([len(x) for x in own]) * (1 - level) / 2 < 1)),
+            "verdict": _verdict(reported, low, high, labels, math.prod(len(x) for x in own) * (1 - level) / 2 < 1),
         })  # fmt: skip
     table = pd.DataFrame(rows, columns=[COLUMNS[0], "tasks", *COLUMNS[1:]])
     return table.sort_values(["rank", "model"], ignore_index=True)
@@ -77,12 +79,14 @@ def headline(
 def findings(table: pd.DataFrame) -> list[dict[str, str]]:
     """The headline in words."""
     known = table.dropna(subset=["default", "low"]) if len(table) else table
-    known = known[~known["verdict"].str.startswith("too few")] if len(known) else known
     if known.empty:
         return []
-    up, down = known[known["default"] > known["high"]], known[known["default"] < known["low"]]
-    text = f"{len(up)} of {len(known)} models report a mean score above the 95% interval that random prompts give"
+    judged = known[~known["verdict"].str.startswith("too few")]
+    up, down = judged[judged["default"] > judged["high"]], judged[judged["default"] < judged["low"]]
+    text = f"{len(up)} of {len(judged)} models report a mean score above the 95% interval that random prompts give"
     text += f", {len(down)} below it" if len(down) else ""
+    if judged.empty:
+        text = "Too few prompts to say whether a default lies outside what random prompts give"
     gap = (known["default"] - known["prompt_mean"]).mean()
     text += f"; on average a default lies {abs(gap):.3f} {'above' if gap >= 0 else 'below'} the mean of the prompts."
     out = [{"text": text, "figure": "tbl-headline"}]
