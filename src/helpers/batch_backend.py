@@ -78,6 +78,7 @@ class BatchBackend:
     def _open_jobs(self, wanted: set[str]) -> Iterator[dict[str, Any]]:
         for path in sorted(self.folder.glob("*.json")):
             state = json.loads(path.read_text(encoding="utf-8"))
+            state["job"] = path.stem  # it names the file that is written again
             if not state.get("collected") and wanted & set(state["requests"]):
                 if state.get("batch_id") is None:
                     state["batch_id"] = self._find(state["job"])

@@ -9,12 +9,14 @@ import tarfile
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from urllib.parse import quote
 
 import httpx
 
 from helpers.published_spec import ResultsSource
 from helpers.result_files import content_digest, inner_path, json_files
 from helpers.run import replacing
+from helpers.safe_paths import below, is_plain
 from helpers.study import StudyError, load_study, study_names
 
 GITHUB = "https://github.com"
@@ -130,17 +132,20 @@ def fetch_reported(
     with httpx.Client(follow_redirects=True, timeout=60) as client:
         for name, revision, task in sorted(set(wanted)):
             organisation = name.replace("/", "__")
+            if not all(map(is_plain, (organisation, revision, f"{task}.json"))):
+                absent.append(f"{name} {task}")  # names of a foreign file that are no names of files
+                continue
             places = [f"results/{organisation}/{r}/{task}.json" for r in (revision, "external")]
             if any((folder / place).is_file() for place in places):
                 there += 1
                 continue
             for place in places:
-                answer = _patient_get(client, f"{raw}/{spec.repository}/{spec.commit}/{place}")
+                answer = _patient_get(client, f"{raw}/{spec.repository}/{spec.commit}/{quote(place)}")
                 if answer.status_code == 404:
                     continue
                 answer.raise_for_status()
                 json.loads(answer.text)  # a page of a proxy is no result
-                with replacing(folder / place) as temporary:
+                with replacing(below(folder, place)) as temporary:
                     temporary.write_bytes(answer.content)
                 there += 1
                 break

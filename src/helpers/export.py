@@ -16,8 +16,10 @@ from typing import Any
 from helpers.models import PACKAGED, digest
 from helpers.result_rows import SIDED_TYPES
 from helpers.run import replacing, write_json
-from helpers.study import ModelSpec, Study
+from helpers.safe_paths import below, is_plain, safe_name
+from helpers.study import ModelSpec, Study, StudyError
 
+RESULTS = "results"
 MANIFEST = "cells/exported.json"  # which cells each exported file was made of
 STOCK_SEED = 42  # of mteb's tasks
 REPLACED = set('<>:"|?*\\/\0')  # what mteb turns into _ in an experiment's name
@@ -49,20 +51,28 @@ def export_cells(study: Study, folder: Path, cells: Iterable[tuple[Path, dict[st
     write_json(folder / MANIFEST, {n: before[n] if before.get(n) == made_of.get(n) else [] for n in names})
     for name, (meta, records) in contents.items():
         if before.get(name) != made_of[name] or not (folder / name).is_file():
-            with replacing(folder / name) as temporary:
+            path = below(folder / RESULTS, name.removeprefix(f"{RESULTS}/"))
+            with replacing(path) as temporary:
                 _task_result(records).to_disk(temporary)
-            write_json((folder / name).with_name("model_meta.json"), meta.to_dict())
+            write_json(path.with_name("model_meta.json"), meta.to_dict())
     for name in before.keys() - made_of.keys():
-        _remove(folder, folder / name)
+        _remove(folder, below(folder / RESULTS, name.removeprefix(f"{RESULTS}/")))
     write_json(folder / MANIFEST, made_of)
     return len(made_of)
 
 
 def _read_manifest(folder: Path) -> dict[str, list[str]]:
+    """What was exported before, by file; an entry that is no file below `results` is not ours and is left out."""
     try:
-        return dict(json.loads((folder / MANIFEST).read_text(encoding="utf-8")))
-    except (OSError, ValueError, TypeError):
+        found = dict(json.loads((folder / MANIFEST).read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError, RecursionError):
         return {}
+    kept = {}
+    for name, cells in found.items():
+        with contextlib.suppress(StudyError):
+            below(folder / RESULTS, name.removeprefix(f"{RESULTS}/"))
+            kept[name] = cells
+    return kept
 
 
 def _remove(folder: Path, path: Path) -> None:
@@ -82,9 +92,11 @@ def _file_name(meta: Any, record: dict[str, Any]) -> str:
     from mteb.models.model_meta import _serialize_experiment_kwargs_to_name
 
     experiment = _serialize_experiment_kwargs_to_name(meta.experiment_kwargs)
-    parts = ["results", str(meta.name).replace("/", "__"), str(meta.revision)]
+    parts = [str(meta.name).replace("/", "__"), str(meta.revision)]
+    parts += ["experiments", experiment] if experiment else []
     return "/".join(
-        [*parts, *(["experiments", experiment] if experiment else []), record["slot"]["task"] + ".json"]
+        part if is_plain(part) else safe_name(part)
+        for part in [RESULTS, *parts, f"{record['slot']['task']}.json"]
     )
 
 

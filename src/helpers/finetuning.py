@@ -22,6 +22,7 @@ import pandas as pd
 from helpers.finetuning_spec import FinetuningSpec, TrainingSettings
 from helpers.models import LoadedModel, digest, load_model
 from helpers.run import write_json
+from helpers.safe_paths import below
 from helpers.study import ModelSpec, Study, project_root
 from helpers.training_data import fingerprint, training_rows
 from helpers.training_sets import TuningData, finetuning_of
@@ -132,7 +133,7 @@ def _one(
 ) -> Tuned:
     settings = spec.settings(preset)
     name = f"{preset}-seed{seed}"
-    folder, work = run_folder / "models" / name, run_folder / "training" / name
+    folder, work = below(run_folder / "models", name), below(run_folder / "training", name)
     loaded = load_model(base, device=device)
     rows = rows_for(spec, data, settings, seed)
     identity = identity_of(loaded, settings, seed, rows, data.part("dev"))

@@ -12,6 +12,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from helpers.safe_paths import PlainName
+
 TEMPLATE = "Instruct: {instruction}\nQuery: "
 LANGUAGE = "{lang}"
 EQUIVALENT_QUESTION = (
@@ -128,9 +130,9 @@ class OtherData(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    name: str
-    subsets: list[str] | None = None
-    split: str | None = None
+    name: PlainName
+    subsets: list[PlainName] | None = None
+    split: PlainName | None = None
     n_queries: int | None = Field(None, ge=2)
     paraphrases: str | None = None
 
@@ -156,7 +158,7 @@ class FinetuningSpec(BaseModel):
     configuration: Literal["paper", "cpu"] = "paper"
     training: dict[str, Any] = Field(default={}, description="settings that all presets share, by name")
     presets: list[str] = ["distractor", "ablation"]
-    variants: dict[str, dict[str, Any]] = Field(
+    variants: dict[PlainName, dict[str, Any]] = Field(
         default={}, description="presets of the study's own: settings by name"
     )
     seeds: list[int] = [42]

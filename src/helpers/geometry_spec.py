@@ -7,6 +7,7 @@ from __future__ import annotations
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from helpers.instructions import Instruction
+from helpers.safe_paths import PlainName
 
 TEMPLATE = "Instruct: {instruction}\nQuery: "
 
@@ -21,9 +22,9 @@ class GeometryTask(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    name: str
-    subsets: list[str] | None = None
-    split: str | None = None
+    name: PlainName
+    subsets: list[PlainName] | None = None
+    split: PlainName | None = None
     kind: str | None = Field(
         None, description="question-answering, bitext-mining, or any word used in relevant_for"
     )

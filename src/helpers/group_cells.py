@@ -6,6 +6,7 @@ A folder keeps results of earlier settings, so that going back to them costs not
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,7 @@ from helpers.run import write_json
 from helpers.study import ModelSpec, Study, TaskSpec
 
 NAME = "current.json"
+STEM = re.compile("[0-9a-f]+-[0-9a-f]+")
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,9 @@ def forget_cells(place: Path) -> None:
 def _read(place: Path) -> dict[str, Any] | None:
     try:
         content = json.loads((place / NAME).read_text(encoding="utf-8"))
+        stems = [row[0] for row in content["cells"]]
+        if not all(STEM.fullmatch(stem) for stem in stems):  # they become paths
+            return None
         return {"settings": content["settings"], "cells": content["cells"]}
-    except (OSError, ValueError, TypeError, KeyError):
+    except (OSError, ValueError, TypeError, KeyError, IndexError, RecursionError):
         return None

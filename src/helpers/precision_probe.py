@@ -19,6 +19,7 @@ from scipy.stats import spearmanr
 from helpers.distractors import metrics
 from helpers.models import LoadedModel, load_model
 from helpers.run import write_json
+from helpers.safe_paths import below, safe_name
 from helpers.study import ModelSpec, Study
 
 COLUMNS = {
@@ -122,9 +123,7 @@ def precision_table(study: Study, folder: Path) -> pd.DataFrame:
 
 
 def record_path(folder: Path, spec: ModelSpec) -> Path:
-    from helpers.sweep import safe_name
-
-    return folder / "precision" / f"{safe_name(spec.label)}.json"
+    return below(folder / "precision", f"{safe_name(spec.label)}.json")
 
 
 def _read(path: Path) -> dict[str, Any] | None:

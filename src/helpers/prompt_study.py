@@ -16,6 +16,7 @@ from helpers.paraphrases import paraphrase
 from helpers.prompt_comparison import compare_sets
 from helpers.prompt_context import task_texts
 from helpers.prompts import candidates
+from helpers.safe_paths import below
 from helpers.study import StudyError, TaskSpec, unknown
 
 if TYPE_CHECKING:
@@ -125,7 +126,7 @@ def paraphrase_table(
             made = paraphrase(
                 queries,
                 wording,
-                run_folder / "paraphrases" / name,
+                below(run_folder / "paraphrases", name),
                 spec,
                 price_in=money.get("price_in"),
                 price_out=money.get("price_out"),

@@ -16,6 +16,7 @@ from helpers.executors import Group, Outcomes, Say, Work, Worker, name
 from helpers.group_note import read_note
 from helpers.precision_probe import record_path
 from helpers.run import replacing
+from helpers.safe_paths import below
 from helpers.study import RaySpec, Study, StudyError
 from helpers.sweep import GroupReport, group_folder, run_group
 
@@ -237,7 +238,7 @@ def changes(before: Files, after: Files) -> Files:
 def store(folder: Path, files: Files) -> None:
     """Write files into a run folder, each whole or not at all; a cell's record comes after the scores of its units."""
     for key in sorted(files.content, key=lambda key: (key.endswith(".json"), key)):
-        with replacing(folder / key) as temporary:
+        with replacing(below(folder, key)) as temporary:
             temporary.write_bytes(files.content[key])
     for key in files.gone:
-        (folder / key).unlink(missing_ok=True)
+        below(folder, key).unlink(missing_ok=True)

@@ -15,6 +15,7 @@ import pandas as pd
 from helpers.geometry_spec import GeometrySpec, GeometryTask
 from helpers.instructions import Bank
 from helpers.run import run_folder
+from helpers.safe_paths import below
 from helpers.study import Study, StudyError, TaskSpec, project_root
 from helpers.tasks import SearchSet, load_task, search_set, subset_data
 
@@ -197,7 +198,7 @@ def _limited(whole: SearchSet, limit: int | None, seed: int) -> SearchSet:
 
 def _add_paraphrases(limited: SearchSet, task: GeometryTask, study: Study) -> str:
     if task.paraphrases is None:
-        written = run_folder(study.name) / "paraphrases" / task.name / "paraphrases.jsonl"
+        written = below(run_folder(study.name) / "paraphrases", task.name) / "paraphrases.jsonl"
         if limited.paraphrases or not written.is_file():
             return "the task's data" if limited.paraphrases else ""
         limited.paraphrases = read_paraphrases(written, limited.queries, some=False)

@@ -24,6 +24,7 @@ from helpers.finetuning_spec import FinetuningSpec
 from helpers.geometry_spec import GeometrySpec
 from helpers.prompts_spec import PromptsSpec
 from helpers.published_spec import ResultsSource
+from helpers.safe_paths import PlainName, same_for_a_file_system
 
 Step = Literal["01", "02", "03", "04", "05", "06"]
 STEPS: tuple[Step, ...] = ("01", "02", "03", "04", "05", "06")
@@ -48,8 +49,8 @@ class ModelSpec(Strict):
     `path:<folder>` (an ordinary sentence-transformers folder, relative to the project).
     """
 
-    name: str
-    label: str = ""
+    name: str = Field(max_length=200)
+    label: str = Field("", max_length=200)
     revision: str | None = None
     weights: str = "hub"
     include_prompt: bool = Field(True, description="whether the prompt's tokens enter the pooling")
@@ -96,9 +97,9 @@ class ModelSpec(Strict):
 class TaskSpec(Strict):
     """A task of the installed mteb or of this suite's demo, with the subsets and the split that are scored."""
 
-    name: str
-    subsets: list[str] | None = None
-    split: str | None = None
+    name: PlainName
+    subsets: list[PlainName] | None = None
+    split: PlainName | None = None
 
 
 class RaySpec(Strict):
@@ -184,6 +185,10 @@ class Study(Strict):
             raise ValueError(f"the label '{twice}' names two models; give each its own 'label'")
         if twice:
             raise ValueError(f"the task '{twice}' is listed twice; list it once, with all its subsets")
+        if info.field_name == "models" and (same := same_for_a_file_system([m.label for m in entries])):
+            raise ValueError(
+                f"the labels '{same[0]}' and '{same[1]}' differ in too little; some systems see one"
+            )
         return entries
 
     @model_validator(mode="after")

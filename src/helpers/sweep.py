@@ -35,6 +35,7 @@ from helpers.models import LoadedModel, digest, load_model
 from helpers.network import go_offline, may_pass
 from helpers.prompts import Prompt
 from helpers.run import replacing, write_json
+from helpers.safe_paths import below, safe_name
 from helpers.study import ModelSpec, Study, StudyError, TaskSpec
 from helpers.tasks import data_fingerprint, load_task
 
@@ -593,13 +594,7 @@ def unit_scores(encoder: SweepEncoder, task: Any, cell: Cell) -> pd.DataFrame | 
 
 
 def group_folder(folder: Path, model: ModelSpec, task: TaskSpec) -> Path:
-    return folder / "cells" / safe_name(model.label) / safe_name(task.name)
-
-
-def safe_name(name: str) -> str:
-    """A name as part of a path; a short digest keeps two different names apart."""
-    kept = "".join(c if c.isalnum() or c in "._-" else "_" for c in name)[:60]
-    return kept if kept == name else f"{kept}-{digest(name)[:6]}"
+    return below(folder / "cells", safe_name(model.label), safe_name(task.name))
 
 
 def _plain(value: Any) -> Any:
