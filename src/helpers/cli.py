@@ -25,9 +25,18 @@ exit status: 0 done; 1 a notebook or the site failed; 2 wrong study, step or par
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line; returns the exit status. Messages for the user go to standard error."""
+    try:
+        return _main(sys.argv[1:] if arguments is None else arguments)
+    except KeyboardInterrupt:
+        print("helpers: stopped; finished results are kept", file=sys.stderr)
+        return 130
+
+
+def _main(given: list[str]) -> int:
+    from helpers import terminal
     from helpers.study import StudyError
 
-    given = sys.argv[1:] if arguments is None else arguments
+    terminal.prepare()
     for variable in ("HELPERS_RUNS", "HELPERS_ROOT"):  # notebooks run in another folder than this command
         if os.environ.get(variable):
             os.environ[variable] = os.path.abspath(os.environ[variable])
@@ -48,9 +57,6 @@ def main(arguments: list[str] | None = None) -> int:
             file=sys.stderr,
         )
         return 1
-    except KeyboardInterrupt:
-        print("helpers: stopped; finished results are kept", file=sys.stderr)
-        return 130
 
 
 def parser() -> argparse.ArgumentParser:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import multiprocessing
+import multiprocessing.forkserver
 import os
 import time
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -18,6 +20,7 @@ import pandas as pd
 from filelock import FileLock, Timeout
 
 from helpers.group_note import GroupNote, read_note, request_of
+from helpers.lifetime import end_with_parent, interrupts_ignored
 from helpers.progress import Progress, Say
 from helpers.study import ModelSpec, Study, StudyError, TaskSpec
 from helpers.sweep import (
@@ -30,9 +33,10 @@ from helpers.sweep import (
     run_group,
     stale_line,
 )
+from helpers.terminal import quiet_libraries
 
 Group = tuple[ModelSpec, TaskSpec]
-Outcomes = Iterator[tuple[Group, GroupReport]]
+Outcomes = Generator[tuple[Group, GroupReport], None, None]
 POLL_SECONDS = 2.0  # between two looks at groups that other processes are computing
 
 
@@ -101,17 +105,18 @@ def run_groups(
             if not free and not wait:
                 bar.say(f"{len(left)} of {total} groups are being computed by other processes")
                 break
-            for group, report in _outcomes(work, free, bar.say) if free else ():
-                if report.locked:
-                    continue
-                left = [other for other in left if name(other) != name(group)]
-                reports.append(report)
-                worked += costs[name(group)] if report.done + report.failed else 0.0
-                to_do = sum(costs[name(other)] for other in left)
-                seconds = (time.monotonic() - started) / worked * to_do if worked else None
-                bar.step(group_line(len(reports), total, report, seconds))
-                if (stale := stale_line(report)) is not None:
-                    bar.say(stale)
+            with closing(_outcomes(work, free, bar.say)) as outcomes:  # ends workers when stopped
+                for group, report in outcomes:
+                    if report.locked:
+                        continue
+                    left = [other for other in left if name(other) != name(group)]
+                    reports.append(report)
+                    worked += costs[name(group)] if report.done + report.failed else 0.0
+                    to_do = sum(costs[name(other)] for other in left)
+                    seconds = (time.monotonic() - started) / worked * to_do if worked else None
+                    bar.step(group_line(len(reports), total, report, seconds))
+                    if (stale := stale_line(report)) is not None:
+                        bar.say(stale)
             if left and not free:
                 time.sleep(POLL_SECONDS)
     return reports
@@ -150,15 +155,16 @@ def chosen_executor(study: Study) -> str:
 
 
 def _outcomes(work: Work, groups: Sequence[Group], say: Say) -> Outcomes:
-    executor = chosen_executor(work.study)
+    executor = chosen_executor(work.study) if groups else "here"
     if executor == "ray":
         from helpers.ray_executor import on_ray
 
-        return on_ray(work, groups, say)
-    if executor == "process":
-        return in_processes(work, groups, say)
-    worker = Worker(work, keep_tasks=True)
-    return ((group, worker.run(group)) for group in groups)
+        yield from on_ray(work, groups, say)
+    elif executor == "process":
+        yield from in_processes(work, groups, say)
+    else:
+        worker = Worker(work, keep_tasks=True)
+        yield from ((group, worker.run(group)) for group in groups)
 
 
 def _is_free(folder: Path, group: Group) -> bool:
@@ -255,17 +261,31 @@ def _died(work: Work, group: Group) -> GroupReport:
 
 
 def _one_pool(work: Work, groups: Sequence[Group], count: int, gpus: list[str]) -> Outcomes:
+    pool = start_pool(work, count, gpus)
+    try:
+        running = {pool.submit(_run_in_worker, group): group for group in groups}
+        for future in as_completed(running):
+            yield running[future], future.result()
+    except BaseException:  # stopped by a person, or a worker died
+        stop(pool)
+        raise
+    pool.shutdown()
+
+
+def stop(pool: ProcessPoolExecutor) -> None:
+    """End a pool without waiting for what it computes: a group keeps its cells, and the system frees its lock."""
+    for process in list((pool._processes or {}).values()):
+        process.kill()
+    pool.shutdown(cancel_futures=True)
+
+
+def start_pool(work: Work, count: int, gpus: list[str]) -> ProcessPoolExecutor:
+    """Worker processes that share the devices and end with this process."""
     context = _process_context()
-    with context.Manager() as manager:
-        free = manager.Queue()
-        for number in range(count):
-            free.put(gpus[number % len(gpus)] if gpus else None)
-        with ProcessPoolExecutor(
-            count, mp_context=context, initializer=_start_worker, initargs=(free, work)
-        ) as pool:
-            running = {pool.submit(_run_in_worker, group): group for group in groups}
-            for future in as_completed(running):
-                yield running[future], future.result()
+    free = context.SimpleQueue()
+    for number in range(count):
+        free.put(gpus[number % len(gpus)] if gpus else None)
+    return ProcessPoolExecutor(count, mp_context=context, initializer=_start_worker, initargs=(free, work))
 
 
 def _process_context() -> Any:
@@ -274,6 +294,8 @@ def _process_context() -> Any:
         return multiprocessing.get_context("spawn")
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["mteb", "sentence_transformers", "helpers.executors"])
+    with interrupts_ignored():  # while it imports these for seconds, a terminal's Ctrl-C would reach it
+        multiprocessing.forkserver.ensure_running()
     return context
 
 
@@ -283,6 +305,8 @@ _WORKER: Worker | None = None  # of this worker process
 def _start_worker(free: Any, work: Work) -> None:
     """One thread per CPU process, one device per GPU process; set before torch is imported."""
     global _WORKER
+    end_with_parent()
+    quiet_libraries()
     device = free.get()
     if device is None:
         one_thread()

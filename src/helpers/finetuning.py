@@ -182,18 +182,18 @@ def _train(
     from helpers.trainer import run_training
 
     key, marker = digest(identity), work / "identity.txt"
-    if work.is_dir() and (not marker.is_file() or marker.read_text() != key):
+    if work.is_dir() and (not marker.is_file() or marker.read_text("utf-8") != key):
         shutil.rmtree(work)  # checkpoints of other settings or data
     work.mkdir(parents=True, exist_ok=True)
-    marker.write_text(key)
+    marker.write_text(key, "utf-8")
     clock = work / "seconds.txt"
-    before = float(clock.read_text()) if clock.is_file() else 0.0
+    before = float(clock.read_text("utf-8")) if clock.is_file() else 0.0
     start = time.monotonic()
     try:
         log = run_training(loaded.st, rows, settings, seed, work, measure, name, progress)
     finally:
         seconds = before + time.monotonic() - start
-        clock.write_text(f"{seconds:.1f}")
+        clock.write_text(f"{seconds:.1f}", "utf-8")
     return log, round(seconds, 1)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import nbformat
 
+from helpers import terminal
 from helpers.parameters import TAG, ParameterError, declared
 from helpers.study import StudyError, project_root, unknown
 
@@ -100,6 +101,7 @@ def _fixed_titles(source: str) -> list[str]:
 
 def main(arguments: list[str] | None = None) -> int:
     """Check the given notebooks, or all in `notebooks/`; print what is wrong and return 1 if anything is."""
+    terminal.prepare()
     given = sys.argv[1:] if arguments is None else arguments
     paths = [Path(name) for name in given] or sorted((project_root() / "notebooks").glob("*.ipynb"))
     found = [line for path in paths if not path.name.startswith("00_") for line in problems(path)]

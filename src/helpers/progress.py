@@ -26,7 +26,7 @@ class Progress:
         if say is print and total > 1 and in_lab():
             from tqdm.notebook import tqdm
 
-            self.bar = tqdm(total=total, unit=unit)
+            self.bar = tqdm(total=total, unit=unit, disable=False)  # others are off, see `helpers.terminal`
 
     def step(self, line: str) -> None:
         if self.bar is not None:

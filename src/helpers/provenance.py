@@ -112,7 +112,12 @@ def revision() -> str:
 
     def git(*words: str) -> str:
         done = subprocess.run(
-            ["git", "-C", str(project_root()), *words], capture_output=True, text=True, check=False
+            ["git", "-C", str(project_root()), *words],
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            errors="replace",
+            check=False,
         )
         return done.stdout.strip() if done.returncode == 0 else ""
 

@@ -86,7 +86,14 @@ def renderer() -> tuple[list[str], str]:
         raise ReportError(f"HELPERS_RENDERER is '{wanted}'; it can be quarto or smalldocs")
     quarto = shutil.which("quarto") if wanted != "smalldocs" else None
     if quarto:
-        done = subprocess.run([quarto, "--version"], capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            [quarto, "--version"],
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            errors="replace",
+            check=False,
+        )
         if done.returncode == 0:
             return [quarto, "render"], f"Quarto {done.stdout.strip()}"
     if wanted == "quarto":
@@ -109,7 +116,14 @@ def renderer() -> tuple[list[str], str]:
 
 
 def _render(program: list[str], build: Path, name: str) -> None:
-    done = subprocess.run([*program, str(build)], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [*program, str(build)],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        errors="replace",
+        check=False,
+    )
     if done.returncode != 0 or not (build / "_site" / "index.html").is_file():
         said = (done.stderr or done.stdout).strip().splitlines()[-15:]
         raise ReportError(

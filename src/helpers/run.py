@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
+import uuid
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -50,9 +50,11 @@ class Run:
         """
         from helpers.interruption import explain_interrupts
         from helpers.parameters import check_injected
+        from helpers.terminal import quiet_libraries
 
         check_injected()
         explain_interrupts()
+        quiet_libraries()
         dotted = {key.replace("__", "."): value for key, value in overrides.items()}
         return cls(load_study(study, **dotted), step, dotted)
 
@@ -128,6 +130,7 @@ class replacing:
     """Give a temporary file beside `path`; on success it replaces `path`, on failure it is removed.
 
     The content is flushed to the disk before the rename, so that a reader sees the old file or the whole new one.
+    Its permissions follow the umask.
     """
 
     def __init__(self, path: Path) -> None:
@@ -135,9 +138,9 @@ class replacing:
 
     def __enter__(self) -> Path:
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=self.path.parent, prefix=f".{self.path.name}.", suffix=".part")
-        os.close(handle)
-        self.temporary = Path(name)
+        self.temporary = self.path.parent / f".{self.path.name}.{uuid.uuid4().hex[:8]}.part"
+        # Not `tempfile`, whose files only their owner may read: others of the group read a shared run folder.
+        os.close(os.open(self.temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
         return self.temporary
 
     def __exit__(self, kind: Any, value: Any, trace: Any) -> None:
