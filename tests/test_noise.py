@@ -37,6 +37,35 @@ def test_a_large_effect_is_beyond_noise_and_the_pairing_helps():
     assert row["n_units"] == 60 and row["n_prompts"] == 8
 
 
+@pytest.mark.parametrize("prompts", [50, 54])
+def test_one_shifted_prompt_among_many_is_found(prompts):
+    """Shifted by three standard deviations of the noise: all its pairs are beyond noise, however many pairs there are."""
+    table = query_scores(0, prompts=prompts)
+    shifted = table.assign(score=table["score"] + 0.6 * (table["prompt_id"] == "p0"))
+    pairs = query_noise(shifted, draws=200)[1]
+    own = (pairs[["prompt_a", "prompt_b"]] == "p0").any(axis=1)
+    assert (pairs.loc[own, "q_value"] < 0.05).all() and (pairs.loc[~own, "q_value"] < 0.05).mean() < 0.02
+
+
+def test_a_p_value_is_no_smaller_than_that_of_a_sign_test():
+    """Five units that all favour one prompt by the same amount: 2 * 0.5^5, though the difference has no error at all."""
+    units = pd.DataFrame({"a": [0.1, 0.2, 0.3, 0.4, 0.5]}).assign(
+        b=lambda t: t["a"] + 0.3, c=lambda t: t["a"]
+    )
+    long = (
+        units.rename_axis("query_id").reset_index().melt("query_id", var_name="prompt_id", value_name="score")
+    )
+    pairs = query_noise(long.assign(model="m", task="T", subset="s", split="test"), draws=50)[1]
+    p = pairs.set_index(["prompt_a", "prompt_b"])["p_value"]
+    assert p["a", "b"] == 2 * 0.5**5 and p["a", "c"] == 1
+
+
+def test_the_spread_between_prompts_is_that_of_the_sensitivity_table():
+    table = query_scores(0.3)
+    scores = table.groupby("prompt_id")["score"].mean()
+    assert query_noise(table, draws=50)[0]["prompt_sd"].item() == pytest.approx(scores.std(ddof=0))
+
+
 def test_findings_say_what_is_missing():
     assert "not at hand" in findings(NONE)[0]["text"]
     assert "beyond test-set noise" in findings(query_noise(query_scores(0.3), draws=100)[0])[0]["text"]

@@ -7,6 +7,13 @@ from board_cells import cells_of
 from helpers.spread import MEASURES, bootstrap_spread, spread, spread_table
 
 
+def test_one_prompt_has_no_spread():
+    got = spread(np.array([[0.5]]))
+    assert (
+        all(np.isnan(got[k][0]) for k in ("sd", "cv", "iqr", "range", "mad_median")) and got["mean"][0] == 0.5
+    )
+
+
 def test_measures_by_hand():
     got = spread(np.array([[1.0, 2.0, 3.0, 4.0, 10.0]]))
     assert got["mean"][0] == 4 and got["sd"][0] == pytest.approx(np.sqrt(10)) and got["range"][0] == 9

@@ -11,6 +11,8 @@ import pandas as pd
 from scipy import stats
 
 from helpers.sensitivity import adjusted
+from helpers.spread import prompt_sd
+from helpers.ties import compare
 
 KEY = ["model", "task", "subset", "split"]
 COLUMNS = [*KEY, "n_units", "n_prompts", "standard_error", "prompt_sd", "paired_error", "noise_share", "pairs", "beyond",
@@ -28,10 +30,14 @@ def query_noise(
     prompts. Assumption: the units are an independent sample of those that could have been asked.
 
     Returns (cells, pairs). cells, one row each: n_units, n_prompts, standard_error (of one prompt's score, mean over
-    prompts), prompt_sd (between prompts, ddof 1), paired_error (root mean square standard error of a difference of two
-    prompts), noise_share (part of the variance between prompts that test-set noise alone explains, at most 1), pairs,
-    beyond (share of pairs whose p-value is below 1 - level) and beyond_fdr (the same after false-discovery control).
-    pairs: prompt_a, prompt_b, difference, low, high, p_value, q_value.
+    prompts), prompt_sd (`spread.prompt_sd` of the scores), paired_error (root mean square standard error of a difference
+    of two prompts), noise_share (part of the variance between prompts, ddof 1, that test-set noise alone explains, at
+    most 1), pairs, beyond (share of pairs whose p-value is below 1 - level) and beyond_fdr (the same after
+    false-discovery control).
+    pairs: prompt_a, prompt_b, difference, low, high (quantiles of the draws), p_value, q_value. The p-value is that of a
+    t-test of the difference against its bootstrap standard error, and no smaller than that of a sign test of as many
+    units as the two prompts score differently: counting draws could give none below 2 / (draws + 1), and among the 1,431
+    pairs of 54 prompts that is too large for any of them to be found.
     Cells with fewer than 2 prompts or 3 units are left out.
     """
     rows, frames = [], []
@@ -47,14 +53,15 @@ def query_noise(
                 .reindex(wide.index)
                 .to_numpy(float)
             )
-        score, boot = bootstrap_scores(wide.to_numpy(float), gold, draws, seed)
-        pairs = _pairs(score, boot, [str(c) for c in wide.columns], level)
+        values = wide.to_numpy(float)
+        score, boot = bootstrap_scores(values, gold, draws, seed)
+        pairs = _pairs(values, score, boot, [str(c) for c in wide.columns], level)
         named = dict(zip(KEY, key if isinstance(key, tuple) else (key,), strict=True))
-        between = float(np.var(score, ddof=1))
+        between = float(prompt_sd(score) ** 2 * len(score) / (len(score) - 1))
         paired = float(np.sqrt(np.mean(pairs["error"] ** 2)))
         rows.append(named | {
             "n_units": wide.shape[0], "n_prompts": wide.shape[1],
-            "standard_error": float(boot.std(axis=0, ddof=1).mean()), "prompt_sd": float(np.sqrt(between)),
+            "standard_error": float(boot.std(axis=0, ddof=1).mean()), "prompt_sd": float(prompt_sd(score)),
             "paired_error": paired,
             # A difference has twice the variance of one prompt's own part, which the pairing leaves.
             "noise_share": min(1.0, paired**2 / 2 / between) if between > 0 else np.nan,
@@ -120,18 +127,27 @@ def _spearman(scores: np.ndarray, gold: np.ndarray) -> np.ndarray:
         return np.where(size > 0, a @ b / size, np.nan)
 
 
-def _pairs(score: np.ndarray, boot: np.ndarray, names: list[str], level: float) -> pd.DataFrame:
-    """All pairs of prompts: difference, bootstrap interval, error, two-sided p-value by inverting the interval."""
+def _pairs(
+    units: np.ndarray, score: np.ndarray, boot: np.ndarray, names: list[str], level: float
+) -> pd.DataFrame:
+    """All pairs of prompts: difference, bootstrap interval and error, two-sided p-value."""
     i, j = np.triu_indices(len(score), 1)
     gap = boot[:, i] - boot[:, j]
-    difference = score[i] - score[j]
+    gap[compare(boot[:, i], boot[:, j]) == 0] = 0.0
+    difference = np.where(compare(score[i], score[j]) == 0, 0.0, score[i] - score[j])
     low, high = np.nanquantile(gap, [(1 - level) / 2, (1 + level) / 2], axis=0)
-    n = len(gap)
-    # Half of the ties with 0 on each side, one added: a p-value from draws is never 0.
-    below = ((gap < 0).sum(0) + 0.5 * (gap == 0).sum(0) + 1) / (n + 1)
-    above = ((gap > 0).sum(0) + 0.5 * (gap == 0).sum(0) + 1) / (n + 1)
-    p = np.minimum(1.0, 2 * np.minimum(below, above))
+    error = np.nanstd(gap, axis=0, ddof=1)
+    n = len(units)
+    differing = np.array(
+        [np.count_nonzero(compare(units[:, a], units[:, b])) for a, b in zip(i, j, strict=True)]
+    )
+    with np.errstate(divide="ignore", invalid="ignore"):
+        t = np.abs(difference) / (
+            error * np.sqrt(n / (n - 1))
+        )  # a bootstrap's variance is (n - 1) / n of a sample's
+    p = np.where(difference == 0, 1.0, np.maximum(2 * stats.t.sf(t, n - 1), np.exp2(1.0 - differing)))
+    p = np.where(np.isfinite(difference), np.minimum(p, 1.0), np.nan)
     return pd.DataFrame({
         "prompt_a": [names[k] for k in i], "prompt_b": [names[k] for k in j], "difference": difference,
-        "low": low, "high": high, "error": gap.std(axis=0, ddof=1), "p_value": p, "q_value": adjusted(p),
+        "low": low, "high": high, "error": error, "p_value": p, "q_value": adjusted(p),
     })  # fmt: skip

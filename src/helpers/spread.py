@@ -1,7 +1,9 @@
 """How far the scores of one cell (model x task) spread over its prompts, with bootstrap intervals.
 
 All arrays hold one row per cell and one column per prompt; cells of one call have the same number of prompts.
-Standard deviations divide by n (ddof 0), as the published study does.
+Convention of the whole suite: a standard deviation of the scores at hand (`sd`, `prompt_sd`, "mean - sd") divides by n
+(ddof 0), as the published study does; `prompt_sd` computes it. Standard errors and components of variance, which are about
+the prompts or queries that could have been, divide by n - 1.
 """
 
 from __future__ import annotations
@@ -9,7 +11,18 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from helpers.ties import levelled
+
 MEASURES = ("mean", "sd", "cv", "iqr", "range", "mad_median")
+
+
+def prompt_sd(scores: np.ndarray) -> np.ndarray:
+    """Standard deviation over prompts (last axis), divided by n; 0 where all are equal, NaN for fewer than two."""
+    x = levelled(scores)
+    if x.shape[-1] < 2:
+        return np.full(x.shape[:-1], np.nan)
+    # A constant cell has spread 0, not the rounding error of its mean.
+    return np.where(np.ptp(x, axis=-1) == 0, 0.0, x.std(axis=-1))
 
 
 def spread(scores: np.ndarray, min_mean: float = 0.02) -> dict[str, np.ndarray]:
@@ -17,25 +30,24 @@ def spread(scores: np.ndarray, min_mean: float = 0.02) -> dict[str, np.ndarray]:
 
     cv: sd / |mean|; `cv_reliable` is False where the mean is within 2 standard errors of 0 or below `min_mean` in
     absolute value, or where scores have both signs: there the ratio says little. A mean of 0 gives NaN.
-    mad_median: median(|x - median|) / |median|, NaN where the median is 0.
+    mad_median: median(|x - median|) / |median|, NaN where the median is 0. One prompt has no spread: its sd, cv, iqr,
+    range and mad_median are NaN.
     """
     x = np.atleast_2d(np.asarray(scores, dtype=float))
     n = x.shape[1]
-    mean, sd, median = x.mean(1), x.std(1), np.median(x, 1)
-    # A constant cell has spread 0, not the rounding error of its mean.
-    sd = np.where(np.ptp(x, axis=1) == 0, 0.0, sd)
+    mean, sd, median = x.mean(1), prompt_sd(x), np.median(x, 1)
     quartile = np.quantile(x, [0.25, 0.75], axis=1)
     mad = np.median(np.abs(x - median[:, None]), 1)
-    size = np.abs(mean)
+    size, unknown = np.abs(mean), 0.0 if n > 1 else np.nan
     unreliable = (size <= min_mean) | (size <= 2 * sd / np.sqrt(n)) | ((x.min(1) < 0) & (x.max(1) > 0))
     return {
         "mean": mean,
         "sd": sd,
         "cv": _ratio(sd, mean),
-        "cv_reliable": ~unreliable,
-        "iqr": quartile[1] - quartile[0],
-        "range": np.ptp(x, axis=1),
-        "mad_median": _ratio(mad, median),
+        "cv_reliable": ~unreliable & (n > 1),
+        "iqr": quartile[1] - quartile[0] + unknown,
+        "range": np.ptp(x, axis=1) + unknown,
+        "mad_median": _ratio(mad, median) + unknown,
         "median": median,
         "best": x.max(1),
         "worst": x.min(1),
@@ -89,7 +101,7 @@ def spread_table(
     groups: dict[int, list[tuple[tuple[str, str], np.ndarray, int]]] = {}
     for key, part in prompts.groupby(["model", "task"], sort=True):
         found = part["score"].to_numpy(float)
-        finite = found[np.isfinite(found)]
+        finite = levelled(found[np.isfinite(found)])
         groups.setdefault(len(finite), []).append((key, finite, len(found) - len(finite)))
     rows = []
     for n, members in sorted(groups.items()):
