@@ -101,10 +101,50 @@ def reference():
     return records([*rows, DEFAULT | {"split": "dev", "main_score": 0.6}])
 
 
-def test_reported_scores_are_means_over_splits_of_means_over_subsets():
-    assert reported_scores(reference(), records([{}]))["score"].item() == pytest.approx((0.2 + 0.6) / 2)
+def test_reported_scores_weigh_every_record_alike_as_mteb_does():
+    assert reported_scores(reference(), records([{}]))["score"].item() == pytest.approx((0.1 + 0.3 + 0.6) / 3)
     same = same_records(reference(), records([{}]))
     assert reported_scores(same, records([{}]))["score"].item() == pytest.approx(0.1)
+
+
+def test_a_default_has_one_score_whoever_aggregates_it():
+    """a/x 0.2, a/y 0.2, b/x 0.8 (split/subset): mteb's own task score is 0.4."""
+    from mteb.results import TaskResult
+
+    own = [("a", "x", 0.2), ("a", "y", 0.2), ("b", "x", 0.8)]
+    rows = records([DEFAULT | {"split": s, "subset": u, "main_score": v} for s, u, v in own])
+    found = {
+        "dataset_revision": "d",
+        "task_name": "T",
+        "mteb_version": "2",
+        "evaluation_time": 0.0,
+        "kg_co2_emissions": None,
+    }
+    scores = {split: [{"main_score": v, "hf_subset": u, "languages": ["eng-Latn"]} for s, u, v in own if s == split] for split in "ab"}  # fmt: skip
+    assert TaskResult(**found, scores=scores).get_score() == pytest.approx(0.4)
+    assert (
+        reported_scores(rows, rows)["score"].item() == task_scores(rows)["score"].item() == pytest.approx(0.4)
+    )
+
+
+def test_a_reported_default_serves_every_label_of_its_model():
+    rows = records([DEFAULT])
+    twice = pd.concat([rows, rows.assign(model="m, template")])
+    assert reported_scores(rows, twice)["model"].tolist() == ["m", "m, template"]
+
+
+def test_rounding_puts_no_default_above_the_mean():
+    """Three prompts that equal the default: the mean of 0.1, 0.1, 0.1 is 0.10000000000000002."""
+    values = [0.1 + 0.1 * k for k in range(11)]
+    rows = [
+        {"task": f"T{k}", "prompt_id": f"p{p}", "main_score": v}
+        for k, v in enumerate(values)
+        for p in range(3)
+    ]
+    rows += [DEFAULT | {"task": f"T{k}", "main_score": v} for k, v in enumerate(values)]
+    cells = task_scores(records(rows))
+    row = consequences(cells, {"all": cells[cells["kind"] == "default"]}).iloc[0]
+    assert row["above_mean"] == 0 and row["at_or_above_best"] == row["at_or_below_worst"] == 11
 
 
 def test_consequences_compare_views_and_findings_say_them():

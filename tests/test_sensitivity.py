@@ -61,21 +61,38 @@ def test_labels_follow_from_place_and_evidence():
 
 
 def test_thresholds_are_arguments():
-    cells = cells_of({"m": {"t": list(np.linspace(0, 1, 15))}}, {"m": {"t": 0.9}})
+    cells = cells_of({"m": {"t": list(np.linspace(0, 1, 60))}}, {"m": {"t": 0.9}})
     assert sensitivity(cells, draws=50, tail=0.05)["label"].item() == "representative"
     assert sensitivity(cells, draws=50, tail=0.5)["label"].item() == "inflated"
 
 
 @pytest.mark.parametrize("scores, default, label", [
-    ({"m": {"t": [0.5]}}, {"m": {"t": 0.5}}, "representative"),
-    ({"m": {"t": [0.5, 0.5, 0.5]}}, {"m": {"t": 0.5}}, "representative"),
+    ({"m": {"t": [0.5]}}, {"m": {"t": 0.5}}, "undecided"),
+    ({"m": {"t": [0.5, 0.5, 0.5]}}, {"m": {"t": 0.5}}, "undecided"),
+    ({"m": {"t": [0.5] * 15}}, {"m": {"t": 0.5}}, "representative"),
     ({"m": {"t": [0.5, 0.6]}}, {}, "no default"),
     ({"m": {"t": [np.nan]}}, {"m": {"t": 0.5}}, "no prompts"),
-    ({"m": {"t": [-0.5, -0.4]}}, {"m": {"t": -0.45}}, "representative"),
+    ({"m": {"t": [-0.5, -0.4]}}, {"m": {"t": -0.45}}, "undecided"),
 ])  # fmt: skip
 def test_small_and_degenerate_cells_have_a_label(scores, default, label):
     table = sensitivity(cells_of(scores, default), draws=50)
     assert table["label"].item() == label and len(model_summary(table)) == 1 and findings(table)
+
+
+@pytest.mark.parametrize("n, label", [(2, "undecided"), (10, "undecided"), (12, "representative")])
+def test_a_place_in_the_middle_says_something_where_a_tail_could_have_been_shown(n, label):
+    """0.75^11 = 0.042 is the first p-value below 0.05 that a default beyond all prompts can have."""
+    cells = cells_of({"m": {"t": list(np.linspace(0, 1, n))}}, {"m": {"t": 0.5}})
+    assert sensitivity(cells, draws=50)["label"].item() == label
+
+
+def test_rounding_decides_nothing():
+    """The mean of fifteen times 0.1 + 0.1 k is not always that number in floating point."""
+    values = {f"t{k}": 0.1 + 0.1 * k for k in range(11)}
+    table = sensitivity(cells_of({"m": {t: [v] * 15 for t, v in values.items()}}, {"m": values}), draws=50)
+    assert not table["above_mean"].any() and table["percentile"].eq(0.5).all()
+    near = sensitivity(cells_of({"m": {"t": [0.1 + 0.2] * 15}}, {"m": {"t": 0.3}}), draws=50).iloc[0]
+    assert near["percentile"] == 0.5 and near["at_or_above_best"] and near["at_or_below_worst"]
 
 
 def test_a_default_without_any_prompt_is_kept():

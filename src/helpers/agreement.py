@@ -11,6 +11,7 @@ from scipy import stats
 
 from helpers.rank_distribution import prompt_scores
 from helpers.sensitivity import adjusted
+from helpers.ties import levelled
 
 TASK_WORDS = {
     "Retrieval": r"retriev|search|quer|passage|document|relevan",
@@ -49,7 +50,7 @@ def agreement(cells: pd.DataFrame, permutations: int = 2_000, seed: int = 42) ->
             "mean_spearman": np.nan,
         }
         if m > 1 and n > 2:
-            ranks = stats.rankdata(scores, axis=1)
+            ranks = stats.rankdata([levelled(row) for row in scores], axis=1)
             row["kendall_w"] = w = float(kendall_w(ranks))
             if np.isfinite(w):
                 # Shuffling leaves each model's ties as they are, so W grows with the squared rank sums alone.
@@ -142,7 +143,9 @@ def trait_effects(
         table.drop(columns="prompt"), on=["task", "prompt_id"]
     )
     grouped = part.groupby(["model", "task"])["score"]
-    part = part.assign(z=(part["score"] - grouped.transform("mean")) / grouped.transform("std"))
+    constant = grouped.transform(lambda x: np.ptp(levelled(x))) == 0  # no spread, whatever rounding says
+    z = (part["score"] - grouped.transform("mean")) / grouped.transform("std", ddof=0)
+    part = part.assign(z=z.mask(constant))
     part = part[np.isfinite(part["z"])]
     rows = []
     for trait in names:

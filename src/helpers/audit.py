@@ -13,7 +13,8 @@ import numpy as np
 import pandas as pd
 
 from helpers.leaderboard import borda, borda_points
-from helpers.sensitivity import percentile_of
+from helpers.sensitivity import place
+from helpers.task_scores import task_scores
 
 # check -> (columns that are compared, grade of a difference)
 CHECKS: dict[str, tuple[list[str], str]] = {
@@ -97,17 +98,16 @@ def check_summary(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def reported_scores(reference: pd.DataFrame, scores: pd.DataFrame) -> pd.DataFrame:
-    """The default score per (model, task) as somebody reads it off a public result: the mean over all its records.
+    """The default score per (model, task) as somebody reads it off a public result: over all its records.
 
-    Mean over subsets and then over splits, as mteb's leaderboard does it. Models carry the labels of `scores`.
+    The aggregation is that of `task_scores`, which is mteb's own. Models carry the labels of `scores`.
     """
-    labels = scores.drop_duplicates("model_name").set_index("model_name")["model"]
-    part = reference[(reference["kind"] == "default") & reference["model_name"].isin(labels.index)]
-    part = part[part["task"].isin(scores["task"].unique())]
-    per_split = part.groupby(["model_name", "task", "split"], as_index=False)["main_score"].mean()
-    out = per_split.groupby(["model_name", "task"], as_index=False)["main_score"].mean()
-    out["model"] = out["model_name"].map(labels).astype(object)
-    return out.rename(columns={"main_score": "score"})[["model", "task", "score"]]
+    labels = scores[["model", "model_name"]].astype(object).drop_duplicates()
+    part = reference[(reference["kind"] == "default") & reference["task"].isin(scores["task"].unique())]
+    named = (
+        part.drop(columns="model", errors="ignore").merge(labels, on="model_name").assign(prompt_id="default")
+    )
+    return task_scores(named)[["model", "task", "score"]]
 
 
 def same_records(reference: pd.DataFrame, scores: pd.DataFrame) -> pd.DataFrame:
@@ -144,16 +144,15 @@ def consequences(cells: pd.DataFrame, views: dict[str, pd.DataFrame]) -> pd.Data
         pairs = [
             (prompts.get((m, t), np.array([])), s) for m, t, s in view[["model", "task", "score"]].to_numpy()
         ]
-        pairs = [(x, s) for x, s in pairs if len(x)]
+        places = pd.DataFrame([place(s, x) for x, s in pairs if len(x)])
         matrix = view.pivot_table(index="model", columns="task", values="score").reindex(
             index=models, columns=tasks
         )
         rows.append({
-            "defaults": name, "cells": len(pairs),
-            "mean_percentile": float(np.mean([percentile_of(s, x)[0] for x, s in pairs])) if pairs else np.nan,
-            "above_mean": sum(bool(s > x.mean()) for x, s in pairs),
-            "at_or_above_best": sum(bool(s >= x.max()) for x, s in pairs),
-            "at_or_below_worst": sum(bool(s <= x.min()) for x, s in pairs),
+            "defaults": name, "cells": len(places),
+            "mean_percentile": float(places["percentile"].mean()) if len(places) else np.nan,
+            **{c: int(places[c].sum()) if len(places) else 0
+               for c in ("above_mean", "at_or_above_best", "at_or_below_worst")},
             "borda_order": _order(matrix, "mteb"), "order_by_mean_points": _order(matrix, "present"),
         })  # fmt: skip
     return pd.DataFrame(rows)

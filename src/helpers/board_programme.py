@@ -8,6 +8,8 @@ import numpy as np
 import pandas as pd
 from scipy import optimize, sparse
 
+from helpers.ties import levelled
+
 Picks = dict[tuple[int, int], int]  # (model, task) -> option, by their numbers
 
 
@@ -15,7 +17,8 @@ Picks = dict[tuple[int, int], int]  # (model, task) -> option, by their numbers
 class Options:
     """Scores that every cell can show: `scores[m][t]` an array, its first entry the unchanged one (NaN if absent).
 
-    `names[m][t]` holds the prompt id of each entry, None for the unchanged default.
+    Scores of one task that are equal up to rounding (`ties.compare`) are exactly equal here. `names[m][t]` holds the
+    prompt id of each entry, None for the unchanged default.
     """
 
     models: list[str]
@@ -54,6 +57,11 @@ def options(cells: pd.DataFrame, keep_default: bool = True) -> Options:
                 values, ids = [np.nan], [None, *ids]
             scores[-1].append(np.array(values, dtype=float))
             names[-1].append(ids)
+    for t in range(len(tasks)):
+        row = [own[t] for own in scores]
+        ends = np.cumsum([len(own) for own in row])[:-1]
+        for own, equal in zip(scores, np.split(levelled(np.concatenate(row)), ends), strict=True):
+            own[t] = equal
     return Options(models, tasks, scores, names)
 
 

@@ -4,23 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-from scipy import special, stats
+from scipy import stats
 
+from helpers.extremes import pick_weights
 from helpers.noise import KEY
+from helpers.ties import compare, levelled
 
 COLUMNS = [*KEY, "k", "reported", "honest"]
 NONE = pd.DataFrame(columns=COLUMNS)  # what there is to say where no scores of single queries were kept
-
-
-def pick_weights(n: int, k: int) -> np.ndarray:
-    """P(the i-th best of n prompts is the best of k drawn without replacement), i = 0 .. n - 1: C(n-1-i, k-1) / C(n, k)."""
-    i = np.arange(n)
-    free = n - 1 - i
-    with np.errstate(invalid="ignore"):
-        log = (
-            special.gammaln(free + 1) - special.gammaln(k) - special.gammaln(np.maximum(free - k + 2, 1))
-        ) - (special.gammaln(n + 1) - special.gammaln(k + 1) - special.gammaln(n - k + 1))
-    return np.where(free >= k - 1, np.exp(log), 0.0)
 
 
 def best_of_k(cells: pd.DataFrame, sizes: tuple[int, ...] | None = None) -> pd.DataFrame:
@@ -46,7 +37,9 @@ def best_of_k(cells: pd.DataFrame, sizes: tuple[int, ...] | None = None) -> pd.D
             score = float(np.mean(list(best.values())))
             first = score if first is None else first
             beats = [
-                v > default[model, t] for t, v in best.items() if np.isfinite(default.get((model, t), np.nan))
+                compare(v, default[model, t]) > 0
+                for t, v in best.items()
+                if np.isfinite(default.get((model, t), np.nan))
             ]
             rows.append({"model": model, "k": k, "score": score, "gain": score - first,
                          "share_beating_default": float(np.mean(beats)) if beats else np.nan, "cells": len(best)})  # fmt: skip
@@ -90,7 +83,7 @@ def honest_best_of_k(
             continue
         choose, check = choose[known], check[known]
         # Equal scores are broken at random, not by the order of the prompts.
-        ranking = np.lexsort((rng.random(choose.shape), -choose), axis=1)
+        ranking = np.lexsort((rng.random(choose.shape), -levelled(choose)), axis=1)
         first, second = np.take_along_axis(choose, ranking, 1), np.take_along_axis(check, ranking, 1)
         for k in sizes or range(1, p + 1):
             if k > p:

@@ -8,7 +8,9 @@ import numpy as np
 import pandas as pd
 
 from helpers.leaderboard import board_matrix, borda
+from helpers.prompt_draws import central, mean_scores, percentile
 from helpers.rank_distribution import prompt_scores
+from helpers.ties import compare
 
 COLUMNS = [
     "model",
@@ -27,15 +29,17 @@ COLUMNS = [
 
 def headline(
     cells: pd.DataFrame, sensitivity: pd.DataFrame, ranks: pd.DataFrame, draws: int = 10_000, level: float = 0.95,
-    seed: int = 42,
+    seed: int = 42, holes: str = "mteb",
 ) -> pd.DataFrame:  # fmt: skip
     """One row per model, best Borda rank by default first.
 
     default: mean of the default scores over tasks. prompt_mean: mean over tasks of the mean over written prompts. low,
     high: the central `level` interval of a model's mean score when its prompt is drawn at random on every task
-    (`draws` draws): how far the reported mean could lie by wording alone. worst: mean over tasks of the worst prompt.
-    percentile: share of those random boards whose mean is below the default's. rank: Borda with all defaults; rank_low,
-    rank_high: its interval when every model draws prompts at random (`rank_distribution.rank_table`).
+    (`prompt_draws.mean_scores`): how far the reported mean could lie by wording alone. worst: mean over tasks of the
+    worst prompt, of equal numbers of prompts for all models (`extremes.extreme_scores`). percentile: share of those
+    random means that are below the default's, ties half. rank: Borda with all defaults (`holes` as in
+    `leaderboard.borda`); rank_low, rank_high: its interval when every model draws prompts at random
+    (`rank_distribution.rank_table`).
     All means are over the tasks on which the model has both a default and prompts (column tasks).
     verdict: "inflated" or "deflated" where the default lies outside the interval, and how many single cells have which
     label (`sensitivity`); "too few prompts" where it lies outside and there are so few different boards that even the
@@ -43,22 +47,17 @@ def headline(
     """
     data = prompt_scores(cells)
     default = board_matrix(cells, "default")
-    rank = borda(default).set_index("model")["rank"]
+    worst = board_matrix(cells, "worst")
+    rank = borda(default, holes).set_index("model")["rank"]
     spread = ranks.set_index("model")
-    rng = np.random.default_rng(seed)
     rows = []
     for m, model in enumerate(data.models):
         tasks = [t for t, name in enumerate(data.tasks)
                  if np.isfinite(data.values[m, t]).any() and (default.loc[model].isna().all() or np.isfinite(default.loc[model, name]))]  # fmt: skip
         own = [x[np.isfinite(x)] for x in data.values[m, tasks]]
-        total = np.zeros(draws)
-        for x in own:
-            total += rng.choice(x, size=draws)
-        means = total / len(own) if own else np.full(draws, np.nan)
+        means = mean_scores(own, draws, seed)
+        low, high = central(means, level)
         reported = float(default.loc[model].iloc[tasks].mean()) if tasks else float(default.loc[model].mean())
-        low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2]) if own else (np.nan, np.nan)
-        known = np.isfinite(reported) and bool(own)
-        place = float(((means < reported) + 0.5 * (means == reported)).mean()) if known else np.nan
         labels = (
             sensitivity.loc[sensitivity["model"] == model, "label"]
             if len(sensitivity)
@@ -67,7 +66,8 @@ def headline(
         rows.append({
             "model": model, "tasks": len(own), "default": reported,
             "prompt_mean": float(np.mean([x.mean() for x in own])) if own else np.nan, "low": low, "high": high,
-            "worst": float(np.mean([x.min() for x in own])) if own else np.nan, "percentile": place,
+            "worst": float(worst.loc[model].iloc[tasks].mean()) if own else np.nan,
+            "percentile": percentile(reported, means),
             "rank": rank.get(model, np.nan),
             "rank_low": spread["rank_low"].get(model, np.nan), "rank_high": spread["rank_high"].get(model, np.nan),
             "verdict": _verdict(reported, low, high, labels, math.prod(len(x) for x in own) * (1 - level) / 2 < 1),
@@ -76,16 +76,27 @@ def headline(
     return table.sort_values(["rank", "model"], ignore_index=True)
 
 
+def outside(table: pd.DataFrame) -> np.ndarray:
+    """1 where a default lies above its interval, -1 where below, 0 within it (`ties.compare`) or where it is unknown."""
+    above, below = compare(table["default"], table["high"]) > 0, compare(table["default"], table["low"]) < 0
+    return above.astype(int) - below.astype(int)
+
+
 def findings(table: pd.DataFrame) -> list[dict[str, str]]:
     """The headline in words."""
     known = table.dropna(subset=["default", "low"]) if len(table) else table
     if known.empty:
         return []
-    judged = known[~known["verdict"].str.startswith("too few")]
-    up, down = judged[judged["default"] > judged["high"]], judged[judged["default"] < judged["low"]]
-    text = f"{len(up)} of {len(judged)} models report a mean score above the 95% interval that random prompts give"
-    text += f", {len(down)} below it" if len(down) else ""
-    if judged.empty:
+    side, few = outside(known), known["verdict"].str.startswith("too few").to_numpy()
+    up, down = int((side[~few] > 0).sum()), int((side[~few] < 0).sum())
+    text = f"{up} of {len(known)} models report a mean score above the 95% interval that random prompts give"
+    text += f", {down} below it" if down else ""
+    unsure = [f"{n} above" for n in [int((side[few] > 0).sum())] if n] + [
+        f"{n} below" for n in [int((side[few] < 0).sum())] if n
+    ]
+    if len(unsure):
+        text += f"; {' and '.join(unsure)} it have too few prompts to tell"
+    if few.all():
         text = "Too few prompts to say whether a default lies outside what random prompts give"
     gap = (known["default"] - known["prompt_mean"]).mean()
     text += f"; on average a default lies {abs(gap):.3f} {'above' if gap >= 0 else 'below'} the mean of the prompts."
@@ -104,7 +115,8 @@ def _verdict(default: float, low: float, high: float, labels: pd.Series, too_few
         return "no default"
     if not np.isfinite(low):
         return "no prompts"
-    word = "inflated" if default > high else "deflated" if default < low else "within the interval"
+    side = compare(default, high) > 0, compare(default, low) < 0
+    word = "inflated" if side[0] else "deflated" if side[1] else "within the interval"
     if too_few and not word.startswith("within"):
         word = f"too few prompts to call it {word}"
     counts = labels.value_counts()

@@ -11,6 +11,10 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from helpers.extremes import extreme_scores
+from helpers.spread import prompt_sd
+from helpers.ties import levelled
+
 BOARDS = ("default", "mean", "median", "worst", "best", "lower quartile", "mean - sd")
 
 
@@ -19,10 +23,13 @@ def borda_points(matrix: pd.DataFrame, holes: str = "mteb") -> pd.DataFrame:
 
     holes "mteb": as mteb's leaderboard, n_models - average rank; who lacks a task gets 0 points on it and counts as
     beaten by everybody who has it. holes "present": only models that have the task are compared; a hole is NaN.
+    Scores that `ties.compare` calls equal are ties.
     """
     if holes not in ("mteb", "present"):
         raise ValueError(f"holes must be 'mteb' or 'present', not '{holes}'")
-    rank = matrix.rank(axis=0, method="average", ascending=False)
+    values = matrix.to_numpy(float)
+    equal = np.stack([levelled(column) for column in values.T], axis=1) if values.size else values
+    rank = pd.DataFrame(equal, matrix.index, matrix.columns).rank(axis=0, method="average", ascending=False)
     if holes == "mteb":
         return (len(matrix) - rank).fillna(0.0)
     return matrix.notna().sum(axis=0) - rank
@@ -55,18 +62,21 @@ def board_matrix(cells: pd.DataFrame, value: str, with_default: bool = False) ->
     """The score that each model is judged by on each task, as a model x task frame.
 
     cells: a `task_scores` table. value: one of `BOARDS`; all but "default" are taken over the written prompts, and
-    over the default too where `with_default` is set (best and worst of the published figures do that).
+    over the default too where `with_default` is set (best and worst of the published figures do that). Best and worst
+    are those of equal numbers of prompts (`extremes.extreme_scores`). "mean - sd" takes `spread.prompt_sd`.
     """
     kinds = ["default"] if value == "default" else ["prompt", "default"] if with_default else ["prompt"]
     grouped = cells[cells["kind"].isin(kinds)].groupby(["model", "task"])["score"]
     if value in ("default", "mean"):
         series = grouped.mean()
-    elif value in ("median", "worst", "best"):
-        series = getattr(grouped, {"median": "median", "worst": "min", "best": "max"}[value])()
+    elif value == "median":
+        series = grouped.median()
+    elif value in ("worst", "best"):
+        series = extreme_scores(cells, value, with_default)
     elif value == "lower quartile":
         series = grouped.quantile(0.25)
     elif value == "mean - sd":
-        series = grouped.mean() - grouped.std(ddof=0)
+        series = grouped.mean() - grouped.agg(lambda x: prompt_sd(x.dropna())).fillna(0.0)
     else:
         raise ValueError(f"unknown board '{value}'; known: {', '.join(BOARDS)}")
     models, tasks = sorted(cells["model"].unique()), sorted(cells["task"].unique())
@@ -130,8 +140,7 @@ def board_agreement(table: pd.DataFrame, reference: str = "default") -> pd.DataF
 def _board(matrix: pd.DataFrame, total: pd.Series, name: str) -> pd.DataFrame:
     has = matrix.notna().sum(axis=1)
     total = total.where(has > 0)
-    # Sums of halves are exact; means are not, so ranks compare them after rounding to 12 digits.
-    rank = total.round(12).rank(method="min", ascending=False)
+    rank = pd.Series(levelled(total), total.index).rank(method="min", ascending=False)
     table = pd.DataFrame({"model": matrix.index, "rank": rank.to_numpy(), name: total.to_numpy(),
                           "tasks": has.to_numpy(), "holes": (matrix.shape[1] - has).to_numpy()})  # fmt: skip
     for other in {"points", "score"} - {name}:

@@ -16,9 +16,12 @@ CHAPTERS = {
         *("prompts", "prompt_context", "prompt_rules", "prompt_checks", "near_duplicates"),
         *("prompt_statistics", "prompt_comparison", "paraphrase_quality"),
     ),
-    "Scores": ("application", "task_scores", "precision_probe", "audit", "public_scope"),
+    "Scores": ("application", "task_scores", "ties", "precision_probe", "audit", "public_scope"),
     "Inflation and deflation": ("spread", "sensitivity", "variance", "noise", "agreement", "precision"),
-    "Leaderboards": ("leaderboard", "rank_distribution", "manipulation", "hacking", "headline", "comparison"),
+    "Leaderboards": (
+        *("leaderboard", "extremes", "rank_distribution", "manipulation"),
+        *("hacking", "prompt_draws", "headline", "comparison"),
+    ),
     "Instruction geometry": (
         *("instructions", "measurement", "geometry", "relevance"),
         *("separability", "distractors", "geometry_report", "projection"),

@@ -13,6 +13,8 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from helpers.ties import levelled
+
 MODES = ("independent", "shared")
 
 
@@ -136,11 +138,14 @@ def pairwise_wins(boards: PointDraws, models: list[str], block: int = 500) -> pd
 
 
 def _codes(scores: np.ndarray) -> np.ndarray:
-    """Scores of one task (models, prompts) as dense ranks from 1, -1 for a hole: comparing codes compares scores."""
+    """Scores of one task (models, prompts) as dense ranks from 1, -1 for a hole: comparing codes compares scores.
+
+    Scores that `ties.compare` calls equal share a code.
+    """
     out = np.full(scores.shape, -1, dtype=np.int32)
     finite = np.isfinite(scores)
     if finite.any():
-        out[finite] = np.unique(scores[finite], return_inverse=True)[1] + 1
+        out[finite] = np.unique(levelled(scores[finite]), return_inverse=True)[1] + 1
     return out
 
 

@@ -15,6 +15,7 @@ import pandas as pd
 from scipy import special, stats
 
 from helpers.spread import spread_table
+from helpers.ties import compare
 
 LABELS = ("inflated", "representative", "deflated", "undecided", "no default", "no prompts")
 
@@ -25,18 +26,40 @@ def percentile_of(value: float, scores: np.ndarray, level: float = 0.95) -> tupl
     Assumption: the prompts are a random sample of the prompts that could have been written. The interval joins the
     Clopper-Pearson lower end for P(S < value) with the upper end for P(S <= value), each at (1 - level) / 2: it
     covers the mid-rank percentile P(S < value) + P(S = value) / 2 at least `level` of the time, ties or not.
-    NaN scores are left out; no scores or a NaN value give NaN.
+    NaN scores are left out; no scores or a NaN value give NaN. Equal is what `ties.compare` calls equal.
     """
     x = np.asarray(scores, dtype=float)
     x = x[np.isfinite(x)]
     if not len(x) or not np.isfinite(value):
         return np.nan, np.nan, np.nan
-    below, ties, n = int((x < value).sum()), int((x == value).sum()), len(x)
+    gap, n = compare(x, value), len(x)
+    below, ties = int((gap < 0).sum()), int((gap == 0).sum())
     at_most = below + ties
     tail = (1 - level) / 2
     low = float(special.betaincinv(below, n - below + 1, tail)) if below else 0.0
     high = float(special.betaincinv(at_most + 1, n - at_most, 1 - tail)) if at_most < n else 1.0
     return (below + ties / 2) / n, low, high
+
+
+def place(value: float, scores: np.ndarray, level: float = 0.95, tail: float = 0.25) -> dict[str, object]:
+    """Where a default stands among the scores of the prompts.
+
+    Keys: default, percentile with its interval (`percentile_of`), p_value (`tail_p_value`), and whether it lies above
+    the mean, at or above the best, at or below the worst (`ties.compare`; False where there is nothing to compare).
+    """
+    x = np.asarray(scores, dtype=float)
+    x = x[np.isfinite(x)]
+    share, low, high = percentile_of(value, x, level)
+    known = np.isfinite(share)
+    gap = compare(x, value)
+    return {
+        "default": value,
+        "percentile": share, "percentile_low": low, "percentile_high": high,
+        "p_value": tail_p_value(int((gap < 0).sum()), int((gap > 0).sum()), len(x), tail) if known else np.nan,
+        "above_mean": bool(known and compare(value, x.mean()) > 0),
+        "at_or_above_best": bool(known and (gap <= 0).all()),
+        "at_or_below_worst": bool(known and (gap >= 0).all()),
+    }  # fmt: skip
 
 
 def tail_p_value(below: int, above: int, n: int, tail: float = 0.25) -> float:
@@ -70,8 +93,9 @@ def sensitivity(
     cells) or "by" (any dependence).
 
     Labels. inflated: the default's percentile is above 1 - tail, its place in the middle part is rejected at the
-    rate `fdr`; deflated: the same below tail. representative: not rejected, and the observed percentile lies in the
-    middle part. undecided: the observed percentile lies in a tail, but so few prompts do not prove it.
+    rate `fdr`; deflated: the same below tail. representative: not rejected, the observed percentile lies in the middle
+    part, and there are prompts enough to have shown a tail (the p-value of a default beyond all of them is at most
+    `fdr`: 11 prompts for the default settings). undecided: all else; the prompts do not tell.
     `at_or_above_best` and `at_or_below_worst` compare with the extremes of the prompts.
     """
     table = spread_table(cells, draws, level, seed)
@@ -88,7 +112,7 @@ def sensitivity(
     types = cells.groupby("task")["task_type"].agg(lambda t: t.dropna().iloc[0] if len(t.dropna()) else None)
     table.insert(2, "task_type", table["task"].map(types))
     places = pd.DataFrame(
-        [_place(default.get(k, np.nan), prompts.get(k, np.array([])), level, tail) for k in pairs]
+        [place(default.get(k, np.nan), prompts.get(k, np.array([])), level, tail) for k in pairs]
     )
     table = pd.concat([table, places], axis=1)
     table["q_value"] = adjusted(table["p_value"].to_numpy(float), method)
@@ -115,7 +139,7 @@ def model_summary(table: pd.DataFrame) -> pd.DataFrame:
             "model": model, "tasks": len(part), "prompts": int(part["n_prompts"].sum()),
             "cv_median": cv.median(), "cv_q1": cv.quantile(0.25), "cv_q3": cv.quantile(0.75), "cv_max": cv.max(),
             "cv_max_task": part.loc[cv.idxmax(), "task"] if len(cv) else None,
-            "cv_unreliable": int((~part["cv_reliable"].fillna(True).astype(bool)).sum()) if "cv_reliable" in part else 0,
+            "cv_unreliable": int((part.loc[cv.index, "cv_reliable"] == False).sum()) if len(cv) else 0,  # noqa: E712
             "defaults": len(placed), "mean_percentile": placed["percentile"].mean(),
             "above_mean": int(placed["above_mean"].sum()),
             "at_or_above_best": int(placed["at_or_above_best"].sum()),
@@ -184,21 +208,6 @@ def findings(table: pd.DataFrame, level: float = 0.95) -> list[dict[str, str]]:
     return [{k: v for k, v in entry.items() if v} for entry in out]
 
 
-def _place(value: float, scores: np.ndarray, level: float, tail: float) -> dict[str, object]:
-    x = scores[np.isfinite(scores)]
-    share, low, high = percentile_of(value, x, level)
-    known = np.isfinite(share)
-    below, above = int((x < value).sum()), int((x > value).sum())
-    return {
-        "default": value,
-        "percentile": share, "percentile_low": low, "percentile_high": high,
-        "p_value": tail_p_value(below, above, len(x), tail) if known else np.nan,
-        "above_mean": bool(known and value > x.mean()),
-        "at_or_above_best": bool(known and value >= x.max()),
-        "at_or_below_worst": bool(known and value <= x.min()),
-    }  # fmt: skip
-
-
 def _label(row: dict[Hashable, Any], tail: float, fdr: float) -> str:
     if not row["n_prompts"]:
         return "no prompts"
@@ -206,7 +215,9 @@ def _label(row: dict[Hashable, Any], tail: float, fdr: float) -> str:
         return "no default"
     if row["q_value"] <= fdr and row["percentile"] != 0.5:
         return "inflated" if row["percentile"] > 0.5 else "deflated"
-    return "representative" if tail <= row["percentile"] <= 1 - tail else "undecided"
+    middle = compare(row["percentile"], tail) >= 0 and compare(row["percentile"], 1 - tail) <= 0
+    n = int(row["n_prompts"])
+    return "representative" if middle and tail_p_value(n, 0, n, tail) <= fdr else "undecided"
 
 
 def _width(placed: pd.DataFrame) -> float:

@@ -18,9 +18,10 @@ Records = str | Mapping[str, str] | None
 def task_scores(scores: pd.DataFrame, records: Records = None) -> pd.DataFrame:
     """Reduce a scores table (a row per split and subset) to one row per model, task and prompt (`CELL_COLUMNS`).
 
-    records: which of a task's records make the task's score. None or "mean": the mean over all of them (mteb's
-    aggregation over subsets and splits); "first": the record that stands first in the result file; "split/subset":
-    that one. A mapping gives it per task, tasks that it does not name use the mean.
+    records: which of a task's records make the task's score. None or "mean": the mean over all of them, each (split,
+    subset) with the same weight, which is mteb's own task score (`TaskResult.get_score`); "first": the record that
+    stands first in the result file; "split/subset": that one. A mapping gives it per task, tasks that it does not name
+    use the mean.
     Repeated seeds are averaged. A cell in which a record failed or is not a finite number has the score NaN and says
     in `n_missing` how many: a hole is never filled and never counted as 0.
     """

@@ -8,6 +8,8 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from helpers.ties import levelled
+
 SOURCES = ("model", "task", "model x task", "prompt", "model x prompt + residual")
 
 
@@ -32,7 +34,7 @@ def variance_components(cells: pd.DataFrame, intervals: bool = True, level: floa
     data = data.astype(dict.fromkeys(("model", "task", "prompt_id"), object)).reset_index(drop=True)
     if len(data) < 2 or data.groupby(["model", "task"]).size().max() < 2:
         raise ValueError("variance components need at least one model and task with two prompt scores")
-    if np.ptp(data["score"].to_numpy()) == 0:
+    if np.ptp(levelled(data["score"])) == 0:
         raise ValueError("all scores are equal: there is no variance to split")
     components = _fit(data)
     table = _shares(components)
