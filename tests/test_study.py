@@ -7,7 +7,15 @@ from pathlib import Path
 import pytest
 import yaml
 
-from helpers.study import StudyError, check_names, load_study, study_names, unknown
+from helpers.study import (
+    StudyError,
+    check_names,
+    load_study,
+    project_path,
+    project_root,
+    study_names,
+    unknown,
+)
 
 MINIMAL = {
     "name": "tiny",
@@ -92,3 +100,17 @@ def test_every_committed_study_names_only_known_models_and_tasks(name: str) -> N
 
 def test_nothing_near_lists_what_is_known() -> None:
     assert unknown("task", "zzz", ["a", "b"]) == "unknown task 'zzz'; known: a, b"
+
+
+def test_every_path_of_a_study_may_begin_with_the_home_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "data").mkdir()
+    study = load_study(written(tmp_path, data_root="~/data"))
+    assert study.task_data_root() == (tmp_path / "data").resolve()
+    assert load_study("~/tiny.yml").name == "tiny"
+    assert project_path("~/m", tmp_path / "elsewhere") == tmp_path / "m"
+    assert project_path("m") == project_root() / "m"
+    with pytest.raises(StudyError, match="home folder"):
+        project_path("~nobody-of-this-name/m")

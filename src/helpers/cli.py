@@ -39,7 +39,7 @@ def _main(given: list[str]) -> int:
     terminal.prepare()
     for variable in ("HELPERS_RUNS", "HELPERS_ROOT"):  # notebooks run in another folder than this command
         if os.environ.get(variable):
-            os.environ[variable] = os.path.abspath(os.environ[variable])
+            os.environ[variable] = os.path.abspath(os.path.expanduser(os.environ[variable]))
     try:
         if given[:1] == ["fetch-published"]:
             return fetch_published(given[1:])

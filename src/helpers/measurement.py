@@ -26,7 +26,7 @@ from helpers.geometry import barycentric, pair_geometry, summarise, unit
 from helpers.geometry_spec import GeometrySpec
 from helpers.instructions import NONE_ID, Instruction, load_instructions, select
 from helpers.search_sets import InstructedSet, draw_foreign
-from helpers.study import project_root
+from helpers.study import project_path
 
 log = logging.getLogger(__name__)
 PER_PASS = 16  # instructions whose queries are encoded together; an interrupted run loses no more than that
@@ -44,7 +44,7 @@ def embedder(model: Any) -> Embed:
 
 def bank_for(spec: GeometrySpec, chosen: InstructedSet) -> list[Instruction]:
     """The instructions that a set is measured with: bank and controls of its kind, then the study's own."""
-    bank = load_instructions(project_root() / spec.instructions, spec.extra)
+    bank = load_instructions(project_path(spec.instructions), spec.extra)
     groups = None if spec.groups is None else [*spec.groups, "own"]
     return select(
         bank, chosen.bank, groups and [g for g in groups if g in {i.group for i in bank}], spec.controls

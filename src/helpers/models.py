@@ -18,7 +18,7 @@ from helpers.application import Role
 from helpers.embedding_cache import EmbeddingCache
 from helpers.network import reason_behind
 from helpers.prefix_reuse import reuses_prefix
-from helpers.study import ModelSpec, StudyError, project_root, unknown
+from helpers.study import ModelSpec, StudyError, project_path, unknown
 
 WORDLLAMA = "dleemiller/WordLlama"
 MINILM = "sentence-transformers/all-MiniLM-L6-v2"
@@ -281,7 +281,7 @@ def static_table(package: Path, device: str | None = None) -> Any:
 
 
 def _resolve(place: str, spec: ModelSpec) -> Path:
-    folder = Path(place) if Path(place).is_absolute() else project_root() / place
+    folder = project_path(place)
     if not (folder / "modules.json").is_file():
         raise StudyError(
             f"model {spec.name}: '{place}' is not a sentence-transformers folder (no modules.json)"

@@ -10,7 +10,7 @@ import pandas as pd
 from helpers.group_cells import read_cells, settings_of
 from helpers.prompts import prompt_table
 from helpers.run import run_folder
-from helpers.study import Study, TaskSpec, check_names, project_root
+from helpers.study import Study, TaskSpec, check_names, project_path
 from helpers.sweep import group_folder
 from helpers.tasks import load_task, subset_data, task_class
 
@@ -236,7 +236,7 @@ def _geometry(study: Study) -> list[str]:
         return []
     from helpers.instructions import Bank, load_instructions, select
 
-    bank = load_instructions(project_root() / study.geometry.instructions, study.geometry.extra)
+    bank = load_instructions(project_path(study.geometry.instructions), study.geometry.extra)
     labels = study.geometry.models or [m.label for m in study.models]
     lines = ["", f"  instruction geometry, {len(labels)} models:"]
     for task in study.geometry.tasks:

@@ -161,11 +161,11 @@ def removal_report(decided: pd.DataFrame) -> pd.DataFrame:
 def review_path(study: Study) -> Path:
     """The review file: the study's `review_file`, else `prompts/review.csv` in its run folder."""
     from helpers.run import run_folder
-    from helpers.study import project_root
+    from helpers.study import project_path
 
     spec = study.prompts
     if spec is not None and spec.review_file:
-        return project_root() / spec.review_file
+        return project_path(spec.review_file)
     return run_folder(study.name) / "prompts" / "review.csv"
 
 

@@ -82,7 +82,7 @@ def with_baselines(decided: pd.DataFrame, study: Study) -> pd.DataFrame:
 
 def candidates(study: Study) -> pd.DataFrame:
     """Every prompt that the study's source has for its tasks and levels, before any check (columns as the table's)."""
-    from helpers.study import StudyError, project_root, unknown
+    from helpers.study import StudyError, project_path, unknown
 
     spec = study.prompts
     if spec is None:
@@ -100,7 +100,7 @@ def candidates(study: Study) -> pd.DataFrame:
         table = read_prompts(path)
         _require_complete(study, table)
     else:
-        parts = [_ascribed(read_prompts(project_root() / f.path), f, spec.source) for f in spec.files()]
+        parts = [_ascribed(read_prompts(project_path(f.path)), f, spec.source) for f in spec.files()]
         table = pd.concat(parts, ignore_index=True)
     missing = [t.name for t in study.tasks if t.name not in set(table["task"])]
     if missing:

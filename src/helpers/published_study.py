@@ -12,7 +12,7 @@ from helpers.published import Published, read_results
 from helpers.published_spec import ResultsSource
 from helpers.result_files import content_digest
 from helpers.run import Run, download_folder
-from helpers.study import StudyError, project_root
+from helpers.study import StudyError, project_path
 from helpers.task_scores import chosen_records, task_scores
 
 RESULTS_VARIABLE = "PUBLISHED_RESULTS"
@@ -165,7 +165,7 @@ def reported_defaults(source: ResultsSource | None, study: str = "") -> pd.DataF
     spec = source.reported
     given = os.environ.get(REPORTED_VARIABLE) or spec.path
     if given:
-        path = (project_root() / Path(given).expanduser()).resolve()
+        path = project_path(given).resolve()
         if not path.exists():
             raise StudyError(f"study {study}: the reported defaults '{path.name}' do not exist")
     elif spec.repository and spec.commit and reported_folder(spec.repository, spec.commit).is_dir():
@@ -200,7 +200,7 @@ def results_path(source: ResultsSource, study: str = "") -> Path:
         (source.path, "results_from.path"),
     ):
         if given:
-            path = (project_root() / Path(given).expanduser()).resolve()
+            path = project_path(given).resolve()
             if path.exists():
                 return _matching_archive(path, source)
             raise StudyError(f"study {study}: {name} names '{path.name}', which does not exist")

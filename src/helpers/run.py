@@ -123,7 +123,7 @@ def download_folder(repository: str) -> Path:
 def run_folder(study_name: str) -> Path:
     """`data/runs/<study>` of the project, or below `HELPERS_RUNS` where that is set (e.g. a scratch disk)."""
     base = os.environ.get("HELPERS_RUNS")
-    return (Path(base) if base else project_root() / "data" / "runs") / study_name
+    return (Path(base).expanduser() if base else project_root() / "data" / "runs") / study_name
 
 
 class replacing:

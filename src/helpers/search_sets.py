@@ -16,7 +16,7 @@ from helpers.geometry_spec import GeometrySpec, GeometryTask
 from helpers.instructions import Bank
 from helpers.run import run_folder
 from helpers.safe_paths import below
-from helpers.study import Study, StudyError, TaskSpec, project_root
+from helpers.study import Study, StudyError, TaskSpec, project_path, project_root
 from helpers.tasks import SearchSet, load_task, search_set, subset_data
 
 FOLDER_FILES = ("corpus", "queries", "qrels")
@@ -205,8 +205,8 @@ def _add_paraphrases(limited: SearchSet, task: GeometryTask, study: Study) -> st
         return "a language model (notebook 01)" if limited.paraphrases else ""
     roots = [project_root(), study.task_data_root()]
     for root in roots:
-        if root is not None and (root / task.paraphrases).is_file():
-            limited.paraphrases = read_paraphrases(root / task.paraphrases, limited.queries)
+        if root is not None and (file := project_path(task.paraphrases, root)).is_file():
+            limited.paraphrases = read_paraphrases(file, limited.queries)
             return task.paraphrases
     raise StudyError(
         f"geometry.tasks.{task.name}.paraphrases: there is no file '{task.paraphrases}' in the project or the "

@@ -16,7 +16,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from helpers.run import download_folder, write_json
-from helpers.study import TASK_DATA_VARIABLE, Study, project_root
+from helpers.study import TASK_DATA_VARIABLE, Study, project_path, project_root
 
 # Folders or archives of published results; also PUBLISHED_RESULTS_<STUDY>.
 PUBLISHED_VARIABLES = ("PUBLISHED_RESULTS", "PUBLISHED_DEFAULTS")
@@ -93,7 +93,7 @@ def inputs_of(
     data_root = study.task_data_root()
     local = [data_root] if data_root else []
     published = published_places(study)
-    paths = [root / m.weights.removeprefix("path:") for m in study.models if m.weights.startswith("path:")]
+    paths = [project_path(m.weights[5:]) for m in study.models if m.weights.startswith("path:")]
     earlier = [
         [number, name, file_hash(folder / name)]
         for number, before in sorted(status.steps.items())
@@ -123,7 +123,7 @@ def published_places(study: Study) -> list[Path]:
     given = [value for name, value in sorted(os.environ.items()) if name.startswith(PUBLISHED_VARIABLES)]
     given += [part.path for part in parts if part.path]
     downloads = [download_folder(part.repository) for part in parts if part.repository]
-    return [*(project_root() / Path(value).expanduser() for value in given if value), *downloads]
+    return [*(project_path(value) for value in given if value), *downloads]
 
 
 def why_again(before: Step | None, inputs: Mapping[str, str], folder: Path) -> str | None:

@@ -225,7 +225,7 @@ class Study(Strict):
         given = self.data_root or os.environ.get(TASK_DATA_VARIABLE)
         if not given:
             return None
-        folder = (project_root() / given).resolve()
+        folder = project_path(given).resolve()
         if not folder.is_dir():
             named = "data_root" if self.data_root else TASK_DATA_VARIABLE
             raise StudyError(
@@ -248,6 +248,14 @@ def project_root() -> Path:
             f"HELPERS_ROOT is '{given}', where there is no folder data/studies; name a checkout of the suite"
         )
     return Path(given).resolve()
+
+
+def project_path(given: str | Path, root: Path | None = None) -> Path:
+    """A path as a study names it: `~` is the home folder, a relative one begins in `root` (else the project)."""
+    try:
+        return (root or project_root()) / Path(given).expanduser()
+    except RuntimeError as error:  # ~somebody, who has no home here
+        raise StudyError(f"the path '{given}' names a home folder that does not exist") from error
 
 
 def study_names(root: Path | None = None) -> list[str]:
@@ -284,7 +292,7 @@ def study_path(study: str | Path) -> Path:
     """The file of a study named by its name or by a path."""
     text = str(study)
     if text.endswith((".yml", ".yaml")) or os.sep in text:
-        for path in (Path(text), project_root() / text):
+        for path in (Path(text), project_path(text)):
             if path.is_file():
                 return path.resolve()
         raise StudyError(f"there is no study file '{text}'")

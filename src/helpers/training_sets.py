@@ -12,7 +12,7 @@ import pandas as pd
 
 from helpers.finetuning_spec import TASKS, FinetuningSpec
 from helpers.search_sets import InstructedSet, read_paraphrases
-from helpers.study import Study, StudyError, TaskSpec, project_root
+from helpers.study import Study, StudyError, TaskSpec, project_path, project_root
 from helpers.tasks import SearchSet, load_task, search_set, subset_data
 from helpers.training_data import (
     EXAMPLE_COLUMNS,
@@ -245,8 +245,8 @@ def _paraphrases(spec: FinetuningSpec, study: Study, queries: dict[str, str]) ->
 
 def _find(place: str, study: Study, key: str) -> Path:
     for root in (project_root(), study.task_data_root()):
-        if root is not None and (root / place).is_file():
-            return root / place
+        if root is not None and (file := project_path(place, root)).is_file():
+            return file
     raise StudyError(f"{key}: there is no file '{place}' in the project or the local task data")
 
 
