@@ -1,6 +1,7 @@
 """How many prompts are enough."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from board_cells import cells_of, random_cells
 
@@ -19,6 +20,35 @@ def test_the_error_of_the_mean_is_that_of_theory():
     error = precision_curve(cells, sizes=(25,), draws=4000).set_index("measure").loc["mean", "error"]
     x = cells["score"]
     assert error == pytest.approx(1.96 * x.std(ddof=1) / 5 / x.mean(), rel=0.1)
+
+
+def test_errors_are_those_of_the_population_and_not_of_the_sample():
+    """Normal scores with a CV of 0.1: of 15 prompts the CV errs by 0.0366 (95 %), the mean by 1.96 * 0.1 / sqrt(15)."""
+    rng = np.random.default_rng(3)
+    fresh = rng.normal(1, 0.1, (20_000, 15))
+    true = np.quantile(np.abs(fresh.std(1) / fresh.mean(1) - 0.1), 0.95)
+    assert true == pytest.approx(0.0366, abs=0.0005)
+    cells = cells_of({"a": {f"t{k}": list(rng.normal(1, 0.1, 15)) for k in range(300)}})
+    error = precision_curve(cells, sizes=(15,)).set_index("measure")["error"]
+    assert error["cv"] == pytest.approx(true, rel=0.06)
+    assert error["mean"] == pytest.approx(1.96 * 0.1 / np.sqrt(15), rel=0.03)
+
+
+def test_the_error_of_a_percentile_is_that_of_a_binomial_share():
+    """Five above and five below: of two prompts half of the time both lie on one side, an error of 0.5."""
+    cells = cells_of({"a": {"x": list(range(10))}}, {"a": {"x": 4.5}})
+    curve = precision_curve(cells, sizes=(2, 4), level=0.8).set_index(["measure", "k"])["error"]
+    assert curve["percentile", 2] == 0.5 and curve["percentile", 4] == 0.25
+
+
+def test_no_larger_number_than_the_recommended_one_fails():
+    """Inside at 8, outside again at 15: 20 is the first from which on it stays inside."""
+    errors = {3: 0.3, 5: 0.15, 8: 0.0984, 10: 0.11, 15: 0.1021, 20: 0.09, 30: 0.08}
+    curve = pd.DataFrame({"measure": "percentile", "k": list(errors), "error_q90": list(errors.values())})
+    assert recommended(curve, {"percentile": 0.1})["k"].item() == 20
+    assert recommended(curve, {"percentile": 0.09})["k"].item() == 20  # equal is within
+    last = recommended(curve, {"percentile": 0.04}).iloc[0]
+    assert last["k"] == 120 and last["extrapolated"]
 
 
 def test_the_recommended_number_gives_the_wanted_precision_on_fresh_prompts():
