@@ -28,6 +28,7 @@ from tiny_models import instruct, plain, random_sentence_transformer
 
 from helpers import results
 from helpers.application import Prefixes, prefixes, stock_prefix
+from helpers.cell_files import read_cell
 from helpers.demo import DemoRetrieval, DemoSTS, DemoTopicClassification, read_jsonl
 from helpers.encoder import SweepEncoder
 from helpers.models import LoadedModel, load_model
@@ -39,7 +40,6 @@ from helpers.sweep import (
     group_folder,
     make_cells,
     prepare,
-    read_cell,
     run_group,
     run_sweep,
 )

@@ -9,10 +9,11 @@ from typing import Any
 
 import pandas as pd
 
+from helpers.cell_files import is_edited, read_cell
 from helpers.export import export_cells
 from helpers.group_cells import ListedCell, read_cells, settings_of
 from helpers.study import Study, StudyError, TaskSpec
-from helpers.sweep import group_folder, prompts_of, read_cell
+from helpers.sweep import group_folder, prompts_of
 
 SCORES = {
     "model": "string",
@@ -53,6 +54,7 @@ QUERY_SCORES = {
     "prompt_id": "string",
 }
 KEY = ["model", "task", "subset", "split", "prompt_id", "application"]
+EDITED = "its file was changed after it was computed, so it is not used; the sweep computes it again"
 GROUP_ERROR = "group.error.json"  # why none of a group's missing cells can be computed
 
 
@@ -147,11 +149,14 @@ def _unfinished(
             parts = {(c.subset, c.split) for c in listed or []}
             parts = parts or _parts_of(task, {key[:2] for key in [*finished, *errors]})
             group = _read_json(place / GROUP_ERROR)
+            stems = {(c.subset, c.split, c.prompt_id): c.stem for c in listed or []}
             for prompt in prompts_of(study, prompts, task.name):
                 for subset, split in sorted(parts):
                     if (subset, split, prompt.id) in finished:
                         continue
                     error = errors.get((subset, split, prompt.id)) or group
+                    stem = stems.get((subset, split, prompt.id))
+                    edited = stem is not None and is_edited(place / f"{stem}.json")
                     yield {
                         "model": model.label,
                         "model_name": model.name,
@@ -167,7 +172,11 @@ def _unfinished(
                         "dtype": model.dtype,
                         "seed": study.seed,
                         "status": "failed" if error else "missing",
-                        "reason": str(error["reason"]).splitlines()[0] if error else "not computed yet",
+                        "reason": str(error["reason"]).splitlines()[0]
+                        if error
+                        else EDITED
+                        if edited
+                        else "not computed yet",
                     }
 
 

@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pandas as pd
 
+from helpers.cell_files import read_cell
 from helpers.group_cells import read_cells, settings_of
 from helpers.group_note import read_note
 from helpers.run import run_folder
 from helpers.study import ModelSpec, Study, StudyError, TaskSpec
-from helpers.sweep import group_folder, read_cell
+from helpers.sweep import group_folder
 
 GPUS = (1, 2, 4, 8, 16, 32, 64)
 START_SECONDS = 15.0  # a new process imports torch and mteb

@@ -6,7 +6,6 @@ import contextlib
 import importlib
 import json
 import logging
-import os
 import random
 import time
 import traceback
@@ -26,6 +25,7 @@ from filelock import FileLock, Timeout
 
 from helpers import precision_probe
 from helpers.application import Prefixes, has_sides, prefixes
+from helpers.cell_files import is_edited, read_cell, write_cell
 from helpers.console import clock
 from helpers.encoder import SweepEncoder, describe_inputs, probe, searched_with
 from helpers.group_cells import forget_cells, settings_of, write_cells
@@ -34,7 +34,7 @@ from helpers.model_shape import pools_prompt, uses_chat_template
 from helpers.models import LoadedModel, digest, load_model
 from helpers.network import go_offline, may_pass
 from helpers.prompts import Prompt
-from helpers.run import replacing, write_json
+from helpers.run import write_json
 from helpers.safe_paths import below, safe_name
 from helpers.study import ModelSpec, Study, StudyError, TaskSpec
 from helpers.tasks import data_fingerprint, load_task
@@ -298,7 +298,7 @@ def task_settings(task: Any) -> dict[str, Any]:
 
 
 def _missing(study: Study, place: Path, cells: list[Cell], report: GroupReport) -> list[Cell]:
-    """Cells without a readable result of their identity; results of other identities are named as stale."""
+    """Cells without a result of their identity; results of other identities, and edited ones, are named as stale."""
     there = {p.stem for p in place.glob("*-*.json") if not p.name.endswith(".error.json")}
     missing = []
     for cell in cells:
@@ -309,9 +309,13 @@ def _missing(study: Study, place: Path, cells: list[Cell], report: GroupReport) 
     others = _identities(place, there - {c.stem for c in cells}) if missing else {}
     changed: set[str] = set()
     for cell in missing:
-        if (old := others.get(_place_of(cell.slot))) is not None:
+        old, differing = others.get(_place_of(cell.slot)), set()
+        if cell.stem in there and is_edited(place / f"{cell.stem}.json"):
+            differing = {"its file"}
+        elif old is not None:
             new = json.loads(json.dumps(cell.identity))
             differing = {k for k in new if old.get(k) != new[k]}
+        if differing:
             changed |= differing
             report.stale.append(
                 f"{cell.slot['model']} x {cell.slot['task']} (prompt {cell.slot['prompt_id']}): "
@@ -338,20 +342,6 @@ def _identities(place: Path, stems: Iterable[str]) -> dict[tuple[str, ...], dict
 def _place_of(slot: dict[str, Any]) -> tuple[str, ...]:
     """A cell's place in its group's table. The seed, which its file's name also depends on, is an input."""
     return slot["subset"], slot["split"], slot["prompt_id"], slot["application"]
-
-
-def read_cell(path: Path) -> dict[str, Any] | None:
-    """A cell's record; None where it is absent. A truncated or foreign file is moved aside (`.broken`) and redone."""
-    try:
-        record = json.loads(path.read_text(encoding="utf-8"))
-        if {"slot", "identity", "scores", "main_score"} <= set(record):
-            return dict(record)
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError, TypeError):
-        pass
-    os.replace(path, path.with_suffix(".broken"))
-    return None
 
 
 def _compute(
@@ -445,9 +435,6 @@ def _store_cell(place: Path, encoder: SweepEncoder, task: Any, cell: Cell) -> No
         raise ValueError(f"the main score is not a number ({main})")
     model, metadata = encoder.model, task.metadata
     units = unit_scores(encoder, task, cell)
-    if units is not None:
-        with replacing(place / f"{cell.stem}.parquet") as temporary:
-            units.to_parquet(temporary, index=False, compression="zstd")
     record = {
         "slot": cell.slot,
         "identity": cell.identity,
@@ -469,7 +456,7 @@ def _store_cell(place: Path, encoder: SweepEncoder, task: Any, cell: Cell) -> No
         "seconds": time.monotonic() - started,
         "at": _now(),
     }
-    write_json(place / f"{cell.stem}.json", record)
+    write_cell(place / f"{cell.stem}.json", record, units)
 
 
 def evaluate(encoder: SweepEncoder, task: Any, cell: Cell) -> dict[str, Any]:
