@@ -128,12 +128,9 @@ GEOMETRY = frame(
 
 def test_geometry():
     """Similarity improvement rises with the score (Spearman 1); displacements 0.4, 0.1, 0.3: one above the median."""
-    assert (
-        claims.structure(GEOMETRY)
-        == "The score goes most with similarity improvement: Spearman +1.00, median of 1 panels"
-    )
+    assert claims.structure(GEOMETRY) == "The score goes most with similarity improvement (Spearman +1.00)"
     assert claims.structure(GEOMETRY.assign(score=0.5)).startswith("All instructions score alike")
-    assert claims.shift(GEOMETRY) == "1 of 1 big shifts of the queries bring no gain"
+    assert claims.shift(GEOMETRY) == "1 of 1 big shift of the queries brings no gain"
     rows = frame("p rank_biserial", (0.01, 0.8), (0.01, -0.8), (0.4, 0.3), (np.nan, 0.9))
     assert claims.relevance(rows).startswith("Relevant instructions score better in 1 of 3 pairs")
 
@@ -163,11 +160,11 @@ def test_training():
         "Largest change of recall@1 among paraphrases: +0.200 (x, seed 1; 95 % interval +0.100 to +0.300)"
     )
     gains = frame(
-        "group control gain",
-        ("vague", False, 0.1),
-        ("vague", False, -0.1),
-        ("none", False, 0.3),
-        ("vague", True, 0.3),
+        "preset seed instruction_id group control gain",
+        ("x", 1, "i", "vague", False, 0.1),
+        ("x", 1, "j", "vague", False, -0.1),
+        ("x", 1, "none", "none", False, 0.3),
+        ("x", 1, "c", "vague", True, 0.3),
     )
     assert claims.instruction_gains(gains) == (
         "Recall@1 among paraphrases rose for 1 of 2 instructions and fell for 1"
@@ -181,6 +178,6 @@ def test_studies_side_by_side(default, said):
     models = frame(
         "model default low high verdict", ("a", default, 0.4, 0.6, ""), ("b", np.nan, 0.4, 0.6, "no default")
     )
-    assert claims.intervals(models) == f"{said} defaults lie outside what random prompts give"
+    assert claims.intervals(models) == f"{said} mean default lies outside what random prompts give"
     pools = frame("normal paraphrase", (0.8, 0.2), (0.5, 0.5), (0.5, np.nan))
     assert claims.pools(pools) == "Paraphrases in the pool lower the best recall@1 in 1 of 2 cases"

@@ -77,7 +77,7 @@ def test_only_cells_of_several_studies_are_shared_and_other_records_are_named(ru
 
 def test_findings_count_overlapping_intervals_and_equal_labels(runs):
     said = " ".join(e["text"] for e in findings(compare({name: runs / name for name in ("one", "two")})))
-    assert "one: the intervals of 1 of 1 pairs of models overlap" in said
+    assert "one: the intervals of 1 of 1 pair of models overlap" in said
     assert "by study: one 20.0%, two 40.0%" in said
     assert "1 cell (model x task) is in several studies; the default has the same label there in 0" in said
     assert "In 1 of them the studies read different records" in said

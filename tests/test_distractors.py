@@ -138,6 +138,22 @@ def test_a_missing_paraphrase_is_named_left_out_and_counted():
     assert scores["own_first"][0] == 0
 
 
+def test_a_paraphrase_that_repeats_its_query_is_no_distractor():
+    queries = {"a": "Who was it?", "b": "What?", "c": "When?"}
+    paraphrases = {"a": "who  was\tIT?", "b": "Which thing?", "c": " NOON "}
+    pool = paraphrase_distractors(paraphrases, queries, {"c": {"noon"}}, "file")
+    assert (pool.unchanged, pool.equal, pool.missing) == (["a"], ["c"], [])
+    assert pool.texts == ["Which thing?"] and list(pool.measured) == [False, True, False]
+    assert pool.left_out == ["c", "a"]
+
+
+def test_recall_at_1_is_a_share_of_the_relevant_targets_and_rank_1_a_success():
+    """Two relevant targets, one of them first: half of them is found, and the top hit is right."""
+    found = metrics(np.array([[1.0, 4.0], [1.0, np.nan], [2.0, np.nan]]), np.ones((3, 2)))
+    assert list(found["recall_at_1"]) == [0.5, 1, 0] and list(found["rank"] == 1) == [True, True, False]
+    assert list(found["recall_at_5"]) == [1, 1, 1]
+
+
 def test_rank_beyond_the_first_ten_gives_no_ndcg_but_a_reciprocal_rank():
     scores = metrics(np.array([[11.0]]), np.array([[1.0]]))
     assert (scores["ndcg_at_10"][0], scores["recall_at_5"][0]) == (0, 0)

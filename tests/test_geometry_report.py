@@ -45,7 +45,7 @@ def test_summary_names_the_best_instruction_in_each_pool(tables):
     assert (row["normal"], row["paraphrase"], row["relevant"]) == (1, 1, 1)
     assert row["best_paraphrase"] == "turn" and (row["relevant"], row["other"]) == (1, 0)
     assert (row["plain_normal"], row["plain_paraphrase"]) == (1, 0)
-    assert row["best_normal"] == "turn (and 1 more)"
+    assert row["best_normal"] == "stay German (and 1 more)"
     assert row["own_first"] == 0.5  # "turn": no query, "stay": both; the control is left out
 
 
@@ -58,6 +58,16 @@ def test_findings_follow_the_data(tables):
     )
     assert "changes from 1.000 to 0.250 for m" in " ".join(f["text"] for f in said(geometry, worse))
     assert all(f["figure"] for f in said(geometry, distractors))
+
+
+def test_a_paraphrase_that_is_its_query_is_counted_in_table_and_finding():
+    rows, pools = measured(toy({"a": " 0", "b": "55"}))
+    table = distractor_table(rows, pools)
+    beside = table[table["pool"] == "paraphrase"]
+    assert set(beside["n_equal_to_query"]) == {1} and set(beside["n_queries"]) == {1}
+    assert set(beside["missing"]) == {"a"} and distractor_summary(table)["n_left_out"].item() == 1
+    text = findings(pd.DataFrame(), *[pd.DataFrame()] * 3, table)[0]["text"]
+    assert "queries left out there: 1 whose paraphrase is the query itself" in text
 
 
 def test_where_all_instructions_score_alike_no_nonsense_is_among_the_best(tables):

@@ -59,7 +59,7 @@ def test_one_generator_has_no_overlap_and_no_prompts_have_a_finding():
     assert findings(table().reindex(columns=["text", "level", "task", "generator"])) == [
         "There are no prompts to describe."
     ]
-    assert "The 1 prompts have 1.00 words" in findings(table(("a", None, None)))[0]
+    assert "The 1 prompt has 1.00 words" in findings(table(("a", None, None)))[0]
 
 
 def test_styles_are_listed_by_their_frequency():

@@ -50,6 +50,17 @@ def test_figures_are_valid_charts(recalls):
         assert chart.to_dict()["$schema"].endswith(".json")
 
 
+def test_a_panel_of_gains_says_how_many_more_tie_with_its_last_row():
+    gains = pd.DataFrame(
+        {"preset": "p", "seed": 7, "text": list("dcba"), "group": "g", "relevant": True, "before": 0.0,
+         "after": [0.5, 0.5, 0.5, 0.75], "gain": [0.5, 0.5, 0.5, 0.75]}
+    )  # fmt: skip
+    for table in (gains, gains[::-1]):
+        shown = str(figures.instruction_gains(table, top=2).to_dict())
+        assert "p, seed 7 (2 more tie with the last)" in shown and "'sort': ['a', 'b']" in shown
+    assert "more tie" not in str(figures.instruction_gains(gains).to_dict())
+
+
 def test_recall_table_reads_as_text(recalls):
     shown = recall_display(recalls)
     assert len(shown) == 6

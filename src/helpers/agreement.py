@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from helpers.phrases import is_highest, is_lowest, listed, out_of
 from helpers.rank_distribution import prompt_scores
 from helpers.sensitivity import adjusted
 from helpers.ties import levelled
@@ -181,15 +182,14 @@ def findings(agreed: pd.DataFrame, effects: pd.DataFrame, fdr: float = 0.05) -> 
     known = agreed[agreed["kendall_w"].notna()] if len(agreed) else agreed
     if len(known):
         sure = int((known["q_value"] <= fdr).sum())
-        top, bottom = known.loc[known["kendall_w"].idxmax()], known.loc[known["kendall_w"].idxmin()]
+        w = known["kendall_w"]
         text = (
-            f"Models agree on which prompts are better in {sure} of {len(known)} tasks (Kendall's W beyond chance); "
-            f"W is {known['kendall_w'].median():.2f} in the median"
+            f"Models agree on which prompts are better in {out_of(sure, len(known), 'task')} (Kendall's W beyond chance); "
+            f"W is {w.median():.2f} in the median"
         )
-        if len(known) > 1:
-            text += (
-                f", {bottom['kendall_w']:.2f} ({bottom['task']}) to {top['kendall_w']:.2f} ({top['task']})"
-            )
+        if not is_highest(w).all():
+            low, high = (listed(known.loc[at, "task"]) for at in (is_lowest(w), is_highest(w)))
+            text += f", {w.min():.2f} ({low}) to {w.max():.2f} ({high})"
         out.append({"text": text + ".", "figure": "fig-agreement"})
     sure_effects = effects[effects["q_value"] <= fdr] if len(effects) else effects
     if len(sure_effects):

@@ -8,6 +8,7 @@ import altair as alt
 import pandas as pd
 
 from helpers.charts import INK, MUTED, PALETTE
+from helpers.phrases import DIGITS
 
 POOLS = {"normal": "targets alone", "random": "with foreign queries", "paraphrase": "with paraphrases"}
 POOL_COLOURS = [PALETTE[0], PALETTE[1], PALETTE[4]]
@@ -92,11 +93,14 @@ def loss_curves(log: pd.DataFrame) -> Any:
 def instruction_gains(gains: pd.DataFrame, top: int = 12) -> Any:
     """Table 10 as a picture: recall@1 among paraphrases per instruction, before (open) and after (filled).
 
-    gains: `tuning_study.instruction_table`. The instructions that gained most, per trained model; colour: relevant for
-    the task or not.
+    gains: `tuning_study.instruction_gains`. The instructions that gained most, per trained model, ties by their text: a
+    panel says how many more tie with the last that it shows. Colour: relevant for the task or not.
     """
-    rows = gains[gains["group"] != "none"].groupby(["preset", "seed"], sort=False).head(top).copy()
-    rows["training"] = rows["preset"] + ", seed " + rows["seed"].astype(str)
+    own = gains[gains["group"] != "none"].groupby(["preset", "seed"], sort=False)
+    rows = pd.concat(
+        [_gained_most(part, top).assign(training=f"{preset}, seed {seed}") for (preset, seed), part in own]
+    )
+    rows["training"] += [f" ({n} more tie with the last)" if n else "" for n in rows["more"]]
     rows["relevance"] = rows["relevant"].map({True: "relevant", False: "other"})
     colour = alt.Color("relevance:N", title=None,
                        scale=alt.Scale(domain=["relevant", "other"], range=[PALETTE[0], PALETTE[5]]))  # fmt: skip
@@ -105,8 +109,15 @@ def instruction_gains(gains: pd.DataFrame, top: int = 12) -> Any:
     return alt.vconcat(*panels).resolve_scale(x="shared")
 
 
+def _gained_most(rows: pd.DataFrame, top: int) -> pd.DataFrame:
+    """The `top` rows that gained most, and in `more` how many others have the gain of the last of them."""
+    ordered = rows.assign(lost=-rows["gain"].astype(float).round(DIGITS)).sort_values(["lost", "text"])
+    shown, rest = ordered.head(top), ordered.iloc[top:]
+    return shown.assign(more=int((rest["lost"] == shown["lost"].max()).sum())).drop(columns="lost")
+
+
 def _gain_panel(rows: pd.DataFrame, colour: Any, title: str) -> Any:
-    order = rows.sort_values("gain", ascending=False)["text"].tolist()
+    order = rows["text"].tolist()
     base = alt.Chart(rows).encode(
         y=alt.Y("text:N", title=None, sort=order),
         color=colour,

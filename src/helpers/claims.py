@@ -1,10 +1,12 @@
 """Claims: the sentence above each figure, computed from the table that the figure draws.
 
-One function per figure, named like its anchor (`cv` for fig-cv). Where the data cannot tell, the claim says so.
+One function per figure, named like its anchor (`cv` for fig-cv). Where the data cannot tell, the claim says so. A
+superlative names everything that ties for it; one over signed numbers goes by size and shows the sign.
 """
 
 from __future__ import annotations
 
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -17,6 +19,21 @@ from helpers.finetuning import BASELINE
 from helpers.hacking import largest_choice
 from helpers.instructions import NONE_ID
 from helpers.noise import share_of_pairs
+from helpers.phrases import (
+    DIGITS,
+    cells_named,
+    choose,
+    count,
+    extent,
+    is_farthest,
+    is_highest,
+    is_lowest,
+    listed,
+    out_of,
+    out_of_sets,
+    signed,
+    units_of,
+)
 from helpers.prompt_statistics import style, words
 from helpers.prompts_spec import LEVELS
 from helpers.relevance import SET, quadrants, statistics_rows
@@ -45,10 +62,10 @@ def prompt_styles(prompts: pd.DataFrame) -> str:
     shares = prompts["text"].dropna().map(style).value_counts(normalize=True)
     if shares.empty:
         return NO_PROMPT
-    first = sorted(shares.index[shares == shares.iloc[0]])
+    first = shares[is_highest(shares)]
     if len(first) > 1:
-        return f"The styles {' and '.join(first)} are equally frequent: {shares.iloc[0]:.0%} each"
-    return f"{shares.iloc[0]:.0%} of the prompts have the style '{first[0]}'"
+        return f"The styles {listed(first.index, len(first))} are equally frequent: {first.max():.0%} each"
+    return f"{first.max():.0%} of the prompts have the style '{first.index.item()}'"
 
 
 def prompt_similarity(pairs: pd.DataFrame, task: str) -> str:
@@ -77,12 +94,13 @@ def distribution(cells: pd.DataFrame) -> str:
     known = cells[cells["score"].notna()]
     prompts = known[known["kind"] == "prompt"].groupby(["model", "task"], observed=True)["score"]
     own = prompts.agg(["min", "max"])
-    default = known[known["kind"] == "default"].groupby(["model", "task"], observed=True)["score"].first()
-    both = own.join(default, how="inner")
+    default = known[known["kind"] == "default"].groupby(["model", "task"], observed=True)["score"].mean()
+    both = own.join(default, how="inner").round(DIGITS)
     if both.empty:
         return _widest(prompts)
     above, below = int((both["score"] > both["max"]).sum()), int((both["score"] < both["min"]).sum())
-    return f"{above} of {len(both)} defaults score above every prompt, {below} below every prompt"
+    verb = choose(len(both), "scores", "score")
+    return f"{out_of(above, len(both), 'default')} {verb} above every prompt, {below} below every prompt"
 
 
 def percentiles(table: pd.DataFrame) -> str:
@@ -92,7 +110,7 @@ def percentiles(table: pd.DataFrame) -> str:
         return "No default score to place among the prompts"
     counts = placed["label"].value_counts()
     up, down, open_cells = (int(counts.get(label, 0)) for label in ("inflated", "deflated", "undecided"))
-    return f"Of {len(placed)} defaults {up} inflated, {down} deflated, {open_cells} undecided"
+    return f"Of {count(len(placed), 'default')} {up} inflated, {down} deflated, {open_cells} undecided"
 
 
 def cv(table: pd.DataFrame) -> str:
@@ -100,9 +118,12 @@ def cv(table: pd.DataFrame) -> str:
     known = table[table["cv"].notna() & (table["n_prompts"] > 1)] if "cv" in table else table.iloc[:0]
     if known.empty:
         return "Too few prompts for a coefficient of variation"
-    top = known.loc[known["cv"].idxmax()]
-    unsure = "" if bool(top["cv_reliable"]) else ", with a mean near 0"
-    return f"Wording moves {top['model']} on {top['task']} most: coefficient of variation {top['cv']:.1%}{unsure}"
+    top = known[is_highest(known["cv"])]
+    largest = top["cv"].max()
+    if largest == 0:
+        return "Wording moves no score: every coefficient of variation is 0"
+    unsure = "" if top["cv_reliable"].astype(bool).all() else ", with a mean near 0"
+    return f"Wording moves {cells_named(top)} most: coefficient of variation {largest:.1%}{unsure}"
 
 
 def variance(components: pd.DataFrame) -> str:
@@ -127,14 +148,15 @@ def agreement(agreed: pd.DataFrame) -> str:
     if known.empty:
         return "Too few models or prompts to tell whether models agree on the better ones"
     sure = int((known["q_value"] <= LEVEL).sum())
-    return f"Models agree on the better prompts beyond chance in {sure} of {len(known)} tasks"
+    return f"Models agree on the better prompts beyond chance in {out_of(sure, len(known), 'task')}"
 
 
 def traits(effects: pd.DataFrame) -> str:
     """How many traits of wording go with the score."""
     known = effects[effects["effect"].notna()]
     sure = int((known["q_value"] <= LEVEL).sum())
-    return f"{sure} of {len(known)} traits of wording go with the score beyond chance"
+    said, verb = out_of(sure, len(known), "trait"), choose(len(known), "goes", "go")
+    return f"{said} of wording {verb} with the score beyond chance"
 
 
 def precision(advice: pd.DataFrame) -> str:
@@ -144,7 +166,11 @@ def precision(advice: pd.DataFrame) -> str:
         return "The error falls with the number of prompts; how many are enough cannot be said"
     first = row.iloc[0]
     beyond = " (extrapolated)" if bool(first["extrapolated"]) else ""
-    return f"About {int(first['k'])} prompts{beyond} give the mean score to within {first['wanted']:.0%} of itself"
+    k = int(first["k"])
+    verb = choose(k, "gives", "give")
+    return (
+        f"About {count(k, 'prompt')}{beyond} {verb} the mean score to within {first['wanted']:.0%} of itself"
+    )
 
 
 # -- 04: leaderboards ------------------------------------------------------------------------------------------------
@@ -158,7 +184,7 @@ def scenarios(ranks: pd.DataFrame) -> str:
     if easy not in wide or default not in wide or wide[default].isna().all():
         return "No default ranks to compare with"
     first = [int((wide[board] == 1).sum()) for board in (easy, hard)]
-    return f"{first[0]} of {len(wide)} models can be first against defaults, {first[1]} against worst prompts"
+    return f"{out_of(first[0], len(wide), 'model')} can be first against defaults, {first[1]} against worst prompts"
 
 
 def boards(agreed: pd.DataFrame) -> str:
@@ -166,27 +192,34 @@ def boards(agreed: pd.DataFrame) -> str:
     others = agreed[(agreed["board"] != "default") & agreed["kendall_tau"].notna()]
     if others.empty:
         return "The order of the models on the default board cannot be compared with another"
-    return f"{int((others['moved'] > 0).sum())} of {len(others)} boards rank the models otherwise than the defaults"
+    said = out_of(int((others["moved"] > 0).sum()), len(others), "board")
+    return f"{said} {choose(len(others), 'ranks', 'rank')} the models otherwise than the defaults"
 
 
 def ranks(table: pd.DataFrame) -> str:
     """How many models have more than one probable rank under random prompts."""
     open_ranks = int((table["rank_low"] < table["rank_high"]).sum())
-    return f"Under random prompts {open_ranks} of {len(table)} models have more than one probable rank"
+    verb = choose(len(table), "has", "have")
+    return (
+        f"Under random prompts {out_of(open_ranks, len(table), 'model')} {verb} more than one probable rank"
+    )
 
 
 def wins(table: pd.DataFrame) -> str:
     """The pair of models whose order is least certain; table: `rank_distribution.pairwise_wins`."""
-    values = table.to_numpy(dtype=float)
-    values = np.where(np.eye(len(values), dtype=bool), np.nan, values)
-    if not np.isfinite(values).any():
+    pairs = {
+        (one, other): (table.loc[one, other], table.loc[other, one])
+        for one, other in combinations(sorted(table.index), 2)
+    }
+    certain = pd.Series({pair: abs(wins[0] - 0.5) for pair, wins in pairs.items()}, dtype=float).dropna()
+    if certain.empty:
         return "One model alone beats nobody"
-    if np.nanmin(np.abs(values - 0.5)) == 0.5:
+    if certain.min() == 0.5:
         return "Every order of two models is the same under all random prompts drawn"
-    row, column = np.unravel_index(np.nanargmin(np.abs(values - 0.5)), values.shape)
-    if values[row, column] < 0.5:
-        row, column = column, row
-    return f"Least certain: {table.index[row]} beats {table.columns[column]} with probability {values[row, column]:.0%}"
+    least = certain[is_lowest(certain)]
+    orders = [pair if pairs[pair][0] >= pairs[pair][1] else pair[::-1] for pair in least.index]
+    said = listed(f"{winner} beats {loser}" for winner, loser in orders)
+    return f"Least certain: {said} with probability {0.5 + least.min():.0%}"
 
 
 def hacking(curve: pd.DataFrame) -> str:
@@ -194,15 +227,18 @@ def hacking(curve: pd.DataFrame) -> str:
     k = int(curve.groupby("model")["k"].max().min())
     if k < 2:
         return "One prompt: there is no best to choose"
-    top = curve[curve["k"] == k].nlargest(1, "gain").iloc[0]
-    return f"Reporting the best of {k} prompts adds up to {top['gain']:+.3f} ({top['model']})"
+    at_k = curve[curve["k"] == k]
+    top = at_k[is_highest(at_k["gain"])]
+    return (
+        f"Reporting the best of {k} prompts adds up to {signed(top['gain'].max())} ({listed(top['model'])})"
+    )
 
 
 def honest(halves: pd.DataFrame) -> str:
     """What is left of the best prompt's gain on other queries."""
     last = largest_choice(halves)
     reported, kept = last["reported"].mean(), last["honest"].mean()
-    return f"The best prompt gains {reported:+.3f} on the queries that chose it and {kept:+.3f} on the others"
+    return f"The best prompt gains {signed(reported)} on the queries that chose it and {signed(kept)} on the others"
 
 
 # -- 05: instruction geometry ----------------------------------------------------------------------------------------
@@ -212,18 +248,17 @@ def structure(geometry: pd.DataFrame) -> str:
     """The measure that goes most with the score: median of Spearman's correlation over models and tasks."""
     rows = statistics_rows(geometry)
     names = [name for name in METRIC_NAMES if name in rows]
+    known = rows[rows.groupby(SET)["score"].transform("nunique") > 1]
     found = pd.DataFrame(
-        [
-            part[names].corrwith(part["score"], method="spearman")
-            for _, part in rows.groupby(SET, sort=False)
-            if part["score"].nunique() > 1
-        ]
+        [part[names].corrwith(part["score"], method="spearman") for _, part in known.groupby(SET)]
     )
     medians = found.median().dropna() if len(found) else found
     if not len(medians):
         return "All instructions score alike: nothing goes with the score"
-    top = medians.abs().idxmax()
-    return f"The score goes most with {METRIC_NAMES[top]}: Spearman {medians[top]:+.2f}, median of {len(found)} panels"
+    top = medians[is_farthest(medians)]
+    said = listed(f"{METRIC_NAMES[name]} (Spearman {signed(value, 2)})" for name, value in top.items())
+    over = f", median over {count(len(found), *units_of(known))}" if len(found) > 1 else ""
+    return f"The score goes most with {said}{over}"
 
 
 def relevance(table: pd.DataFrame) -> str:
@@ -232,15 +267,16 @@ def relevance(table: pd.DataFrame) -> str:
     if tested.empty:
         return "Too few instructions to compare relevant with other ones"
     up = int(((tested["p"] < LEVEL) & (tested["rank_biserial"] > 0)).sum())
-    return f"Relevant instructions score better in {up} of {len(tested)} pairs of model and task (p < 0.05)"
+    return f"Relevant instructions score better in {out_of_sets(up, tested)}, p < 0.05"
 
 
 def shift(geometry: pd.DataFrame) -> str:
-    """How many of the instructions that move the queries far bring nothing."""
+    """How many of the big shifts bring nothing; a shift is what one instruction does to one set of queries."""
     rows = quadrants(geometry)
-    far = rows["quadrant"].str.startswith("big shift")
+    far = int(rows["quadrant"].str.startswith("big shift").sum())
     nothing = int((rows["quadrant"] == "big shift, no gain").sum())
-    return f"{nothing} of {int(far.sum())} big shifts of the queries bring no gain"
+    said = f"{out_of(nothing, far, 'big shift')} of the queries {choose(far, 'brings', 'bring')} no gain"
+    return said + (f" ({extent(rows)})" if len(rows[SET].drop_duplicates()) > 1 else "")
 
 
 def distractors(table: pd.DataFrame) -> str:
@@ -288,27 +324,42 @@ def recall(recalls: pd.DataFrame) -> str:
     rows = rows.dropna(subset=["difference"])
     if rows.empty:
         return "No training was measured among paraphrases"
-    top = rows.loc[rows["difference"].idxmax()]
-    reach = "no interval" if pd.isna(top["low"]) else f"95 % interval {top['low']:+.3f} to {top['high']:+.3f}"
-    name = name_of(top["preset"], top["seed"], BASELINE)
-    return f"Largest change of recall@1 among paraphrases: {top['difference']:+.3f} ({name}; {reach})"
+    top = rows[is_farthest(rows["difference"])]
+    said = listed(
+        (
+            f"{signed(row.difference)} ({name_of(row.preset, row.seed, BASELINE)}; "
+            + ("no interval" if pd.isna(row.low) else f"95 % interval {row.low:+.3f} to {row.high:+.3f}")
+            + ")"
+            for row in top.itertuples()
+        ),
+        1,
+    )
+    return f"Largest change of recall@1 among paraphrases: {said}"
 
 
 def instruction_gains(gains: pd.DataFrame) -> str:
-    """How many instructions gained, over all trainings."""
+    """How many instructions gained; a case is one instruction under one training where there are several."""
     rows = gains[~gains["control"].astype(bool) & gains["group"].ne("none")]
-    up, down = int((rows["gain"] > 0).sum()), int((rows["gain"] < 0).sum())
-    return f"Recall@1 among paraphrases rose for {up} of {len(rows)} instructions and fell for {down}"
+    gain = rows["gain"].round(DIGITS)
+    up, down = int((gain > 0).sum()), int((gain < 0).sum())
+    trainings = len(rows[["preset", "seed"]].drop_duplicates())
+    if trainings < 2:
+        return (
+            f"Recall@1 among paraphrases rose for {out_of(up, len(rows), 'instruction')} and fell for {down}"
+        )
+    about = f"{count(rows['instruction_id'].nunique(), 'instruction')}, {count(trainings, 'training')}"
+    return f"Recall@1 among paraphrases rose in {out_of(up, len(rows), 'case')} and fell in {down} ({about})"
 
 
 def side_effects(effects: pd.DataFrame) -> str:
-    """On how many tasks the main score changed beyond its interval."""
+    """In how many cases, a tuned model on another task, the main score changed beyond its interval."""
     known = effects.dropna(subset=["low", "high"])
     if known.empty:
-        top = effects.loc[effects["difference"].abs().idxmax()]
-        return f"Largest side effect: {top['difference']:+.3f} on {top['task']} (no interval)"
+        top = effects[is_farthest(effects["difference"])]
+        said = listed(f"{signed(row.difference)} on {row.task}" for row in top.itertuples())
+        return f"Largest side effect: {said} (no interval)"
     down, up = int((known["high"] < 0).sum()), int((known["low"] > 0).sum())
-    return f"The main score of other tasks fell in {down} and rose in {up} of {len(known)} cases"
+    return f"The main score of other tasks fell in {down} and rose in {out_of(up, len(known), 'case')}"
 
 
 # -- the page that compares studies ----------------------------------------------------------------------------------
@@ -321,7 +372,8 @@ def intervals(models: pd.DataFrame) -> str:
     if known.empty:
         return "No default to compare with random prompts"
     outside = int(((known["default"] < known["low"]) | (known["default"] > known["high"])).sum())
-    return f"{outside} of {len(known)} defaults lie outside what random prompts give"
+    said, verb = out_of(outside, len(known), "mean default"), choose(len(known), "lies", "lie")
+    return f"{said} {verb} outside what random prompts give"
 
 
 def pools(geometry: pd.DataFrame) -> str:
@@ -330,7 +382,7 @@ def pools(geometry: pd.DataFrame) -> str:
     if known.empty:
         return "No task has paraphrases of its queries"
     lower = int((known["paraphrase"] < known["normal"]).sum())
-    return f"Paraphrases in the pool lower the best recall@1 in {lower} of {len(known)} cases"
+    return f"Paraphrases in the pool lower the best recall@1 in {out_of(lower, len(known), 'case')}"
 
 
 def _widest(cells: Any) -> str:
@@ -338,16 +390,19 @@ def _widest(cells: Any) -> str:
     ranges = (cells.max() - cells.min())[cells.count() > 1].dropna()
     if ranges.empty:
         return "No two prompts have scores to compare"
-    model, task = ranges.idxmax()
+    if ranges.max() == 0:
+        return "Wording moves no score: all prompts of a model and task score alike"
+    top = ranges[is_highest(ranges)].reset_index()
     most = " most" if len(ranges) > 1 else ""
-    return f"Wording moves {model} on {task}{most}: by {ranges.max():.3f} between its prompts"
+    its = choose(len(top), "its", "their")
+    return f"Wording moves {cells_named(top)}{most}: by {ranges.max():.3f} between {its} prompts"
 
 
 def _course(log: pd.DataFrame, column: str, what: str) -> str:
     rows = log.dropna(subset=[column]).sort_values("step") if column in log else log.iloc[:0]
     if rows.empty:
         return f"{what.capitalize()}: not logged"
-    ends = rows.groupby(["preset", "seed"], sort=False)[column].agg(["first", "last"])
+    ends = rows.groupby(["preset", "seed"])[column].agg(["first", "last"])
     said = [
         f"{name_of(preset, seed, BASELINE)} {first:.2f} to {last:.2f}"
         for (preset, seed), first, last in zip(ends.index, ends["first"], ends["last"], strict=True)

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from helpers.geometry_report import distractor_summary
+from helpers.phrases import DIGITS, count, is_lowest, listed, out_of, signed
 from helpers.relevance import statistics_rows
 from helpers.run import run_folder
 from helpers.study import StudyError, project_root, unknown
@@ -178,10 +179,10 @@ def findings(found: Comparison) -> list[dict[str, str]]:
         overlap = sum(a.low <= b.high and b.low <= a.high for a, b in pairs)
         if pairs:
             out.append({
-                "text": f"{study}: the intervals of {overlap} of {len(pairs)} pairs of models overlap; wording alone can "
-                "turn the order of their mean scores." if overlap else
-                f"{study}: no two of {len(known)} models have overlapping intervals; random prompts do not turn the order "
-                "of their mean scores.",
+                "text": f"{study}: the intervals of {out_of(overlap, len(pairs), 'pair of models', 'pairs of models')} "
+                "overlap; wording alone can turn the order of their mean scores." if overlap else
+                f"{study}: no two of {count(len(known), 'model')} have overlapping intervals; random prompts do not turn "
+                "the order of their mean scores.",
                 "figure": "fig-compare-scores",
             })  # fmt: skip
     if found.models["study"].nunique() > 1:
@@ -201,11 +202,14 @@ def findings(found: Comparison) -> list[dict[str, str]]:
         out.append({"text": text, "figure": "tbl-compare-shared"})
     lost = found.geometry.dropna(subset=["normal", "paraphrase"])
     if len(lost):
-        drop = lost["normal"] - lost["paraphrase"]
-        worst = lost.loc[drop.idxmax()]
+        change = (lost["paraphrase"] - lost["normal"]).round(DIGITS)
+        worst = lost[is_lowest(change)]
+        named = listed(f"{r.model} on {r.task}, study {r.study}" for r in worst.itertuples())
         text = (
-            f"Paraphrases in the pool take {drop.min():.3f} to {drop.max():.3f} of the best recall@1; the most from "
-            f"{worst['model']} on {worst['task']} ({worst['study']})."
+            f"Paraphrases in the pool change the best recall@1 by {signed(change.min())} to {signed(change.max())}; the "
+            f"largest loss is that of {named}."
+            if change.min() < 0
+            else "Paraphrases in the pool lower no best recall@1."
         )
         out.append({"text": text, "figure": "fig-compare-distractors"})
     return out

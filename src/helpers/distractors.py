@@ -59,7 +59,7 @@ class Distractors:
 
     own: per query the row of its own distractor, -1 where it has none. measured: per query whether it is
     scored in this pool. missing: ids of queries without a paraphrase; equal: ids whose paraphrase is their
-    target (no distractor).
+    target; unchanged: ids whose paraphrase is the query itself (neither is a distractor).
     """
 
     pool: str
@@ -69,6 +69,12 @@ class Distractors:
     source: str
     missing: list[str] = field(default_factory=list)
     equal: list[str] = field(default_factory=list)
+    unchanged: list[str] = field(default_factory=list)
+
+    @property
+    def left_out(self) -> list[str]:
+        """Ids of the queries that this pool does not measure."""
+        return [*self.missing, *self.equal, *self.unchanged]
 
 
 def random_distractors(
@@ -92,16 +98,26 @@ def random_distractors(
 def paraphrase_distractors(
     paraphrases: dict[str, str], queries: dict[str, str], relevant: dict[str, set[str]], source: str
 ) -> Distractors:
-    """One paraphrase per query. A query without one, or whose paraphrase is its own target, is left out and
-    named.
+    """One paraphrase per query, as its distractor.
+
+    A query is left out and named where it has no paraphrase, where that is its own target (a right answer), or where it
+    is the query word for word (a text that no instruction can move away from). Case and white space do not make two
+    texts different.
     """
     missing = [q for q in queries if not (paraphrases.get(q) or "").strip()]
-    equal = [q for q in queries if q not in set(missing) and paraphrases[q] in relevant.get(q, set())]
-    out = {*missing, *equal}
+    written = {q: folded(paraphrases[q]) for q in queries if q not in set(missing)}
+    equal = [q for q, text in written.items() if text in {folded(t) for t in relevant.get(q, set())}]
+    unchanged = [q for q, text in written.items() if text == folded(queries[q]) and q not in set(equal)]
+    out = {*missing, *equal, *unchanged}
     texts = [paraphrases[q] for q in queries if q not in out]
     measured = np.array([q not in out for q in queries], dtype=bool)
     own = np.where(measured, np.cumsum(measured) - 1, -1)
-    return Distractors("paraphrase", texts, own, measured, source, missing, equal)
+    return Distractors("paraphrase", texts, own, measured, source, missing, equal, unchanged)
+
+
+def folded(text: str) -> str:
+    """A text without its case and with single blanks: two texts are the same here when these are equal."""
+    return " ".join(text.split()).casefold()
 
 
 def count_at_least(
@@ -202,8 +218,12 @@ def metrics(ranks: np.ndarray, gain: np.ndarray) -> dict[str, np.ndarray]:
     targets.
 
     ranks, gain: (n, k), NaN where a query has fewer than k. Vectorised because 50 instructions x queries x
-    pools are scored; equal to ir-measures on the same ranking (tests). Recall is the share of the relevant
-    targets that are found.
+    pools are scored; equal to ir-measures on the same ranking (tests).
+
+    recall@k is the share of a query's relevant targets among the first k, as mteb and trec_eval define it. Where every
+    query has one relevant target, as in the data of study 2, recall@1 is 1 or 0 and its mean is the share of queries
+    whose top hit is right (success@1, also called hit rate). With several it is lower than that: 0.5 for two relevant
+    targets of which one stands first. `rank == 1` is success@1 in every case.
     """
     n_relevant = (~np.isnan(ranks)).sum(axis=1)
     discounted = np.where(ranks <= 10, gain / np.log2(ranks + 1), 0.0)

@@ -18,6 +18,7 @@ from pydantic import BaseModel, Field
 
 from helpers.answer_store import AnswerStore
 from helpers.backends import Backend, model_name, open_backend, without_key
+from helpers.phrases import choose, count
 from helpers.prompt_context import TaskContext, contexts_of
 from helpers.prompts import prompt_id, write_prompts
 from helpers.prompts_spec import GeneratorSpec, PromptsSpec
@@ -65,9 +66,9 @@ class Generated:
         from helpers.study import StudyError
 
         if len(self.missing):
-            first = self.missing.iloc[0]
+            first, short = self.missing.iloc[0], int(self.missing["short"].sum())
             raise StudyError(
-                f"{int(self.missing['short'].sum())} prompts are missing, in {len(self.missing)} places; first: "
+                f"{count(short, 'prompt')} {choose(short, 'is', 'are')} missing, in {count(len(self.missing), 'place')}; first: "
                 f"{first['task']}, level {first['level']}: {first['reason']}. What is there is kept: run notebook 01 "
                 "again, or raise prompts.generator.attempts"
             )
@@ -321,13 +322,15 @@ def findings(table: pd.DataFrame, missing: pd.DataFrame | None = None) -> list[s
         tries = pd.to_numeric(part["attempt"], errors="coerce")
         again = int((tries > 1).sum())
         sentence = (
-            f"{generator} wrote {distinct} distinct prompts for {places} combinations of task and level"
+            f"{generator} wrote {count(distinct, 'distinct prompt')} for "
+            f"{count(places, 'combination of task and level', 'combinations of task and level')}"
         )
         sentences.append(
             sentence + (f"; {again} of {len(part)} needed more than one attempt." if again else ".")
         )
     if missing is not None and len(missing):
+        short = int(missing["short"].sum())
         sentences.append(
-            f"{int(missing['short'].sum())} prompts are still missing, in {len(missing)} combinations."
+            f"{count(short, 'prompt')} {choose(short, 'is', 'are')} still missing, in {count(len(missing), 'combination')}."
         )
     return sentences

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 import pandas as pd
 
+from helpers.phrases import DIGITS, choose, count, extent, is_highest, out_of, out_of_sets, units_of
 from helpers.relevance import MEAN, SET, STRUCTURE, quadrants, statistics_rows, top_k_share
 
 NAMES = {
@@ -14,6 +15,11 @@ NAMES = {
     "similarity_improvement": "sim.",
     "angulation": "angl.",
     "selectivity": "selectivity",
+}
+LEFT_OUT = {
+    "n_missing": "without a paraphrase",
+    "n_equal_to_target": "whose paraphrase is the target",
+    "n_equal_to_query": "whose paraphrase is the query itself",
 }
 LEVEL = 0.05
 
@@ -71,8 +77,8 @@ def distractor_summary(distractors: pd.DataFrame, metric: str = "recall_at_1") -
     Columns: SET, n_queries; normal, random, paraphrase (best over instructions); relevant, other (best of
     the relevant and of the other instructions beside paraphrases); plain_normal, plain_paraphrase (without
     instruction); best_normal, best_paraphrase (texts, with the number of further ones that tie); own_first
-    (mean share over instructions of queries whose top hit is their own paraphrase); n_missing. Controls
-    take no part.
+    (mean share over instructions of queries whose top hit is their own paraphrase); n_left_out (queries without a
+    paraphrase, or with one that is their target or themselves). Controls take no part.
     """
     rows = []
     bank = statistics_rows(distractors)
@@ -81,7 +87,7 @@ def distractor_summary(distractors: pd.DataFrame, metric: str = "recall_at_1") -
         pools = {pool: part[part["pool"] == pool] for pool in ("normal", "random", "paraphrase")}
         beside = pools["paraphrase"]
         relevant = beside["relevant"].astype(bool)
-        left_out = beside[["n_missing", "n_equal_to_target"]].sum(axis=1)
+        left_out = beside[[c for c in LEFT_OUT if c in beside]].sum(axis=1)
         rows.append(
             {
                 **dict(zip(SET, key, strict=True)),
@@ -94,7 +100,7 @@ def distractor_summary(distractors: pd.DataFrame, metric: str = "recall_at_1") -
                 "best_normal": _best(pools["normal"], metric),
                 "best_paraphrase": _best(beside, metric),
                 "own_first": beside["own_first"].mean(),
-                "n_missing": left_out.max(),
+                "n_left_out": left_out.max(),
             }
         )
     return pd.DataFrame(rows, columns=pd.Index(SUMMARY))
@@ -103,16 +109,16 @@ def distractor_summary(distractors: pd.DataFrame, metric: str = "recall_at_1") -
 SUMMARY = [
     *SET,
     *("n_queries", "normal", "random", "paraphrase", "relevant", "other", "plain_normal", "plain_paraphrase"),
-    *("best_normal", "best_paraphrase", "own_first", "n_missing"),
+    *("best_normal", "best_paraphrase", "own_first", "n_left_out"),
 ]
 
 
 def _best(rows: pd.DataFrame, metric: str) -> str | None:
-    """The instruction with the best value; how many share it, where it is not alone."""
-    best = rows[rows[metric] == rows[metric].max()]
-    if not len(best):
+    """The instruction with the best value; of several that tie the first by its text, and how many more there are."""
+    best = sorted(rows.loc[is_highest(rows[metric]), "text"].astype(str))
+    if not best:
         return None
-    return str(best["text"].iloc[0]) + (f" (and {len(best) - 1} more)" if len(best) > 1 else "")
+    return best[0] + (f" (and {len(best) - 1} more)" if len(best) > 1 else "")
 
 
 def findings(
@@ -146,8 +152,8 @@ def _about_relevance(relevance: pd.DataFrame) -> Iterable[tuple[str, str]]:
     up = tested[(tested["p"] < LEVEL) & (tested["rank_biserial"] > 0)]
     down = tested[(tested["p"] < LEVEL) & (tested["rank_biserial"] < 0)]
     text = (
-        f"Instructions that describe the task score better than others in {len(up)} of {len(tested)} pairs of model "
-        f"and task (p < 0.05, not adjusted)"
+        f"Instructions that describe the task score better than others in {out_of_sets(len(up), tested)} "
+        "(p < 0.05, not adjusted)"
     )
     text += f", and worse in {len(down)}" if len(down) else ""
     share, chance = tested["top_k"].mean(), (tested["k"] / (tested["n_relevant"] + tested["n_other"])).mean()
@@ -161,16 +167,17 @@ def _about_nonsense(geometry: pd.DataFrame) -> Iterable[tuple[str, str]]:
     rows = statistics_rows(geometry) if len(geometry) else geometry
     if not len(rows) or "nonsense" not in set(rows["group"]):
         return
-    inside = []
-    for _, part in rows.groupby(SET, sort=False):
-        if part["score"].nunique() < 2:
+    inside, looked_at = [], []
+    for key, part in rows.groupby(SET, sort=False):
+        if part["score"].round(DIGITS).nunique() < 2:
             continue  # all instructions score alike: nobody is among the best
+        looked_at.append(key)
         nonsense = (part["group"] == "nonsense").to_numpy()
         inside.append(top_k_share(part["score"].to_numpy(), nonsense, int(part["relevant"].sum())) > 0)
     if not inside:
         return
     yield (
-        f"A nonsense instruction is among the best k in {sum(inside)} of {len(inside)} pairs of model and task "
+        f"A nonsense instruction is among the best k in {out_of_sets(sum(inside), pd.DataFrame(looked_at, columns=SET))} "
         f"(k = number of relevant instructions; ties count).",
         "fig-structure",
     )
@@ -182,11 +189,12 @@ def _about_plain(geometry: pd.DataFrame) -> Iterable[tuple[str, str]]:
     rows = statistics_rows(geometry)
     if not len(rows):
         return
-    above = rows.groupby(SET)["gain"].max() > 0
-    clear = rows["gain_low"] > 0
+    above = rows.groupby(SET)["gain"].max().round(DIGITS) > 0
+    clear = rows["gain_low"].round(DIGITS) > 0
     yield (
-        f"In {int(above.sum())} of {len(above)} pairs some instruction scores above the query without any; for "
-        f"{int(clear.sum())} of {len(rows)} instructions the gain's interval (over queries, not adjusted) is above 0.",
+        f"In {out_of_sets(int(above.sum()), above.reset_index())} some instruction scores above the query without any; "
+        f"in {out_of(int(clear.sum()), len(rows), 'case')} ({extent(rows)}) the gain's interval (over queries, not "
+        "adjusted) is above 0.",
         "fig-shift",
     )
 
@@ -203,8 +211,8 @@ def _about_correlations(correlations: pd.DataFrame) -> Iterable[tuple[str, str]]
         sure = its["p_adjusted"] < LEVEL
         negative, positive = int((sure & (its["rho"] < 0)).sum()), int((sure & (its["rho"] > 0)).sum())
         yield (
-            f"Over instructions, {word} goes with a lower score in {negative} and with a higher one in {positive} of "
-            f"{len(its)} pairs of model and task (Spearman, false discovery rate 5 %; rho from "
+            f"Over instructions, {word} goes with a lower score in {negative} and with a higher one in "
+            f"{out_of_sets(positive, its)} (Spearman, false discovery rate 5 %; rho from "
             f"{its['rho'].min():.2f} to {its['rho'].max():.2f}).",
             "fig-structure",
         )
@@ -216,10 +224,12 @@ def _about_separability(separability: pd.DataFrame) -> Iterable[tuple[str, str]]
     if not len(rows):
         return
     beyond = rows["auc_p"] < LEVEL
+    metrics, sets = rows["metric"].nunique(), rows[SET].drop_duplicates()
     counts = [f"{NAMES[m].rstrip('.')} {int(beyond[rows['metric'] == m].sum())}" for m in STRUCTURE]
     yield (
-        f"Score and one metric tell relevant from other instructions beyond chance in {int(beyond.sum())} of "
-        f"{len(rows)} cases (permutation test, 5 %, not adjusted; per metric: {', '.join(counts)}).",
+        f"Score and one metric tell relevant from other instructions beyond chance in "
+        f"{out_of(int(beyond.sum()), len(rows), 'test')} ({count(metrics, 'metric')} in "
+        f"{count(len(sets), *units_of(sets))}; permutation test, 5 %, not adjusted; per metric: {', '.join(counts)}).",
         "tbl-separability",
     )
 
@@ -232,7 +242,8 @@ def _about_shift(geometry: pd.DataFrame) -> Iterable[tuple[str, str]]:
     if len(big):
         none = int((big["quadrant"] == "big shift, no gain").sum())
         yield (
-            f"Of {len(big)} instructions that move the queries more than the median, {none} bring no gain in score.",
+            f"Of {count(len(big), 'shift')} of the queries beyond the median one ({extent(rows)}), {none} "
+            f"{choose(none, 'brings', 'bring')} no gain in score.",
             "fig-shift",
         )
 
@@ -253,15 +264,23 @@ def _about_distractors(distractors: pd.DataFrame) -> Iterable[tuple[str, str]]:
         where = f"{task} (mean of {subsets} subsets)" if subsets > 1 else str(task)
         yield (
             f"{where}: with a paraphrase of every query in the pool the best recall@1 over instructions changes "
-            f"{'; '.join(falls)}.",
+            f"{'; '.join(falls)}{_left_out(distractors[distractors['task'] == task])}.",
             "fig-distractors",
         )
-    better, worse = summary["relevant"] > summary["other"], summary["relevant"] < summary["other"]
+    lead = (summary["relevant"] - summary["other"]).round(DIGITS)
     yield (
-        f"Beside paraphrases the best instruction describes the task in {int(better.sum())} of {len(summary)} pairs of "
-        f"model and task and does not in {int(worse.sum())}; the others tie.",
+        f"Beside paraphrases the best instruction describes the task in {out_of_sets(int((lead > 0).sum()), summary)} "
+        f"and does not in {int((lead < 0).sum())}; {int((lead == 0).sum())} tie.",
         "fig-distractors",
     )
+
+
+def _left_out(rows: pd.DataFrame) -> str:
+    """Which queries of a task the pool of paraphrases does not measure, over its subsets; "" where it measures all."""
+    there = [c for c in LEFT_OUT if c in rows]
+    counts = rows[rows["pool"] == "paraphrase"].groupby("subset")[there].max().sum()
+    said = [f"{int(n)} {LEFT_OUT[str(name)]}" for name, n in counts.items() if n]
+    return f"; queries left out there: {', '.join(said)}" if said else ""
 
 
 def _per_metric(rows: pd.DataFrame) -> pd.DataFrame:

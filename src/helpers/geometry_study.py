@@ -12,6 +12,7 @@ import pandas as pd
 from helpers.instructions import NONE_ID, Instruction, instruction_table
 from helpers.measurement import bank_for, distractor_table, embedder, geometry_table, measure
 from helpers.models import LoadedModel, load_model
+from helpers.phrases import is_highest
 from helpers.progress import Progress
 from helpers.projection import chosen_instructions, query_map
 from helpers.relevance import statistics_rows
@@ -131,9 +132,12 @@ def geometry_models(study: Study) -> list[ModelSpec]:
 
 
 def _kept(rows: pd.DataFrame, geometry: pd.DataFrame) -> pd.DataFrame:
-    """The per-query rows of the plain query, the relevant instructions and the set's best, as float32."""
+    """The per-query rows of the plain query, the relevant instructions and the set's best, as float32.
+
+    Of several that tie for the best the first by id is kept: one is enough to look at.
+    """
     ranked = statistics_rows(geometry)
-    best = list(ranked.loc[[ranked["score"].idxmax()], "instruction_id"]) if len(ranked) else []
+    best = sorted(ranked.loc[is_highest(ranked["score"]), "instruction_id"])[:1]
     keep = rows["relevant"].astype(bool) | rows["instruction_id"].isin([NONE_ID, *best])
     kept = rows[keep].reset_index(drop=True)
     numbers = kept.select_dtypes("number").columns

@@ -145,7 +145,8 @@ def distractor_table(per_query: pd.DataFrame, pools: Sequence[Distractors]) -> p
 
     Columns: KEYS, ABOUT, pool, METRICS, own_first (share of queries whose top hit is their own distractor),
     recall_at_1_same_queries (without distractors, on the queries that this pool measures), n_queries,
-    n_distractors, n_missing, n_equal_to_target, missing (up to 20 ids), source.
+    n_distractors; n_missing, n_equal_to_target, n_equal_to_query (queries left out because they have no paraphrase, or
+    because it is their target or themselves); missing (up to 20 ids of these), source.
     """
     by = [*KEYS, *ABOUT]
     frames = []
@@ -156,13 +157,13 @@ def distractor_table(per_query: pd.DataFrame, pools: Sequence[Distractors]) -> p
         part = groups[columns].mean().rename(columns=lambda c: str(c).removeprefix(f"{name}_"))  # noqa: B023
         part["recall_at_1_same_queries"] = groups["normal_recall_at_1"].mean()
         part["n_queries"] = groups.size()
-        missing = [*pool.missing, *pool.equal] if pool else []
         part = part.assign(
             pool=name,
             n_distractors=len(pool.texts) if pool else 0,
             n_missing=len(pool.missing) if pool else 0,
             n_equal_to_target=len(pool.equal) if pool else 0,
-            missing=", ".join(missing[:20]),
+            n_equal_to_query=len(pool.unchanged) if pool else 0,
+            missing=", ".join(pool.left_out[:20]) if pool else "",
             source=pool.source if pool else "",
         )
         frames.append(part.reset_index())

@@ -12,6 +12,7 @@ import pandas as pd
 from rapidfuzz.distance import Levenshtein
 
 from helpers.paraphrases import same
+from helpers.phrases import choose, out_of
 
 Embed = Callable[[Sequence[str]], np.ndarray]
 CHECKS = ("empty", "equal to source", "other language", "answer leaked", "too far")
@@ -127,7 +128,9 @@ def findings(table: pd.DataFrame, wanted: int | None = None) -> list[str]:
     if table.empty:
         return ["There are no paraphrases."]
     good = int((table["checks"] == "").sum())
-    sentences = [f"{good} of {len(table)} paraphrases pass every check."]
+    sentences = [
+        f"{out_of(good, len(table), 'paraphrase')} {choose(len(table), 'passes', 'pass')} every check."
+    ]
     counts = table.loc[table["checks"] != "", "checks"].str.split("; ").explode().value_counts()
     if len(counts):
         sentences.append("Marked: " + ", ".join(f"{n} '{name}'" for name, n in counts.items()) + ".")
@@ -135,5 +138,6 @@ def findings(table: pd.DataFrame, wanted: int | None = None) -> list[str]:
     if np.isfinite(shared):
         sentences.append(f"The median paraphrase shares {shared:.0%} of its words with the source.")
     if wanted is not None and wanted > len(table):
-        sentences.append(f"{wanted - len(table)} of {wanted} queries have no paraphrase.")
+        absent = out_of(wanted - len(table), wanted, "query", "queries")
+        sentences.append(f"{absent} {choose(wanted, 'has', 'have')} no paraphrase.")
     return sentences

@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from helpers.near_duplicates import distances, representatives
+from helpers.phrases import choose, count, out_of
 from helpers.prompt_context import TaskContext, contexts_of
 from helpers.prompt_review import Review, read_review
 from helpers.prompt_rules import SINGLE, Case, Spans
@@ -176,7 +177,8 @@ def findings(decided: pd.DataFrame, leak_unchecked: Iterable[str] = ()) -> list[
     removed = removal_report(decided)
     kept = int(decided["kept"].sum())
     tasks = decided["task"].nunique()
-    sentences = [f"{kept} of {len(decided)} prompts stay, for {tasks} task{'s' if tasks != 1 else ''}."]
+    stay = choose(len(decided), "stays", "stay")
+    sentences = [f"{out_of(kept, len(decided), 'prompt')} {stay}, for {count(tasks, 'task')}."]
     if len(removed):
         counts = ", ".join(f"{n} {rule}" for rule, n in removed["rule"].value_counts().items())
         sentences.append(f"Removed: {counts}.")
@@ -185,7 +187,8 @@ def findings(decided: pd.DataFrame, leak_unchecked: Iterable[str] = ()) -> list[
         names = marked["rules"].str.split("; ").explode().value_counts()
         listed = ", ".join(f"{n} for '{rule}'" for rule, n in names.items())
         sentences.append(
-            f"{len(marked)} prompts that stay carry a mark ({listed}); a reader should decide on them."
+            f"{count(len(marked), 'prompt')} that {choose(len(marked), 'stays carries', 'stay carry')} a mark ({listed}); a "
+            f"reader should decide on {choose(len(marked), 'it', 'them')}."
         )
     unchecked = sorted(set(leak_unchecked))
     if unchecked:

@@ -8,6 +8,8 @@ import numpy as np
 import pandas as pd
 from scipy.stats import permutation_test
 
+from helpers.phrases import cells_named, count, is_farthest, listed, out_of, signed
+
 COMPARISON = [
     "model", "task", "first", "second", "first_prompts", "second_prompts", "first_median", "second_median",
     "difference", "p_value", "p_holm", "differs", "resamples",
@@ -84,15 +86,16 @@ def findings(table: pd.DataFrame, alpha: float = 0.05) -> list[str]:
     for (one, other), part in table.groupby(["first", "second"], sort=False):
         differing = part[part["differs"]]
         sentence = (
-            f"{one} against {other}: the median score differs in {len(differing)} of {len(part)} pairs of "
+            f"{one} against {other}: the median score differs in "
+            f"{out_of(len(differing), len(part), 'pair of model and task', 'pairs of model and task')}"
         )
-        sentence += "model and task"
         sentence += f" (permutation test, Holm-corrected, alpha {alpha:g})"
         if len(differing):
-            biggest = differing.loc[differing["difference"].abs().idxmax()]
-            sentence += f"; most for {biggest['model']} on {biggest['task']} ({biggest['difference']:+.3f})"
+            most = differing[is_farthest(differing["difference"])]
+            sizes = listed({signed(value) for value in most["difference"]})
+            sentence += f"; most for {cells_named(most)} ({sizes})"
         else:
             small = int(min(part["first_prompts"].min(), part["second_prompts"].min()))
-            sentence += f"; with as few as {small} prompts in a set a difference could be missed"
+            sentence += f"; with as few as {count(small, 'prompt')} in a set a difference could be missed"
         sentences.append(sentence + ".")
     return sentences

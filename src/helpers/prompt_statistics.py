@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from helpers.near_duplicates import distances
+from helpers.phrases import choose, count, is_highest, is_lowest, listed
 from helpers.prompt_words import IMPERATIVES, QUESTION_WORDS
 
 STYLES = ("label", "instruction", "question", "keywords", "description")
@@ -161,19 +162,23 @@ def findings(table: pd.DataFrame, statistics_table: pd.DataFrame | None = None) 
     everything = found[
         (found["task"] == "all") & (found["level"] == "all") & (found["generator"] == "all")
     ].iloc[0]
+    n = int(everything["prompts"])
     sentences = [
-        f"The {int(everything['prompts'])} prompts have {everything['words_mean']:.2f} words on average "
+        f"The {count(n, 'prompt')} {choose(n, 'has', 'have')} {everything['words_mean']:.2f} words on average "
         f"(standard deviation {everything['words_sd']:.2f}; study 1: 5.24 and 2.33)."
     ]
     levels = found[(found["task"] == "all") & (found["generator"] == "all") & (found["level"] != "all")]
     levels = levels.dropna(subset=["words_mean"])
     if len(levels) > 1:
-        longest = levels.loc[levels["words_mean"].idxmax()]
-        shortest = levels.loc[levels["words_mean"].idxmin()]
-        if longest["words_mean"] > shortest["words_mean"]:
+        mean = levels["words_mean"]
+        longest, shortest = (
+            listed((f"'{level}'" for level in levels.loc[at, "level"]), 3)
+            for at in (is_highest(mean), is_lowest(mean))
+        )
+        if longest != shortest:
             sentences.append(
-                f"Prompts of level '{longest['level']}' are the longest ({longest['words_mean']:.1f} words), those of "
-                f"'{shortest['level']}' the shortest ({shortest['words_mean']:.1f})."
+                f"Prompts of level {longest} are the longest ({mean.max():.1f} words), those of {shortest} the shortest "
+                f"({mean.min():.1f})."
             )
     return sentences
 

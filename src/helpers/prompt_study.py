@@ -13,6 +13,7 @@ import pandas as pd
 from helpers import generation, paraphrase_quality, prompt_checks, prompt_comparison, prompt_statistics
 from helpers.paraphrase_quality import Embed, quality
 from helpers.paraphrases import paraphrase
+from helpers.phrases import is_lowest
 from helpers.prompt_comparison import compare_sets
 from helpers.prompt_context import task_texts
 from helpers.prompts import candidates
@@ -159,13 +160,13 @@ def embedder(study: Study, run_folder: Path, label: str = "") -> Embed | None:
 
 
 def most_alike(prompts: pd.DataFrame) -> str:
-    """The task whose prompts have the smallest mean distance; the first where no task has two prompts."""
+    """The task whose prompts have the smallest mean distance, of several the first by name; any where none has two."""
     between = prompts.groupby("task", sort=False)["text"].agg(
         lambda texts: prompt_statistics.mean_distance(texts.dropna().tolist())
     )
     if between.notna().any():
-        return str(between.idxmin())
-    return "" if between.empty else str(between.index[0])
+        between = between[is_lowest(between)]
+    return str(min(between.index, default=""))
 
 
 def findings(

@@ -8,6 +8,7 @@ from pathlib import Path
 import pandas as pd
 
 from helpers import audit, public_scope
+from helpers.phrases import choose, count
 from helpers.published import Published, read_results
 from helpers.published_spec import ResultsSource
 from helpers.result_files import content_digest
@@ -76,17 +77,22 @@ def skipped(run: Run) -> list[dict[str, str]]:
             kinds = ", ".join(f"{n} {k}" for k, n in problems["kind"].value_counts().items())
             out.append(
                 {
-                    "text": f"{len(problems)} files of the results were skipped ({kinds}).",
+                    "text": f"{count(len(problems), 'file')} of the results {choose(len(problems), 'was', 'were')} skipped "
+                    f"({kinds}).",
                     "figure": "tbl-problems",
                 }
             )
         scores = run.table("scores")
         unlisted = scores[(scores["kind"] == "prompt") & (scores["source"] == "unlisted")]
         if len(unlisted):
+            runs, models = (
+                len(unlisted[["model", "task", "prompt_id"]].drop_duplicates()),
+                unlisted["model"].nunique(),
+            )
+            who = choose(models, "this model has", "these models have")
             out.append({
-                "text": f"{unlisted[['model', 'task', 'prompt_id']].drop_duplicates().shape[0]} runs of "
-                f"{unlisted['model'].nunique()} models used prompts that no prompt file lists (most likely written by "
-                "people), so these models have more prompts than the others.",
+                "text": f"{count(runs, 'run')} of {count(models, 'model')} used prompts that no prompt file lists (most "
+                f"likely written by people), so {who} more prompts than the others.",
                 "figure": "tbl-models",
             })  # fmt: skip
     return out

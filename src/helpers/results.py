@@ -12,6 +12,7 @@ import pandas as pd
 from helpers.cell_files import is_edited, read_cell
 from helpers.export import export_cells
 from helpers.group_cells import ListedCell, read_cells, settings_of
+from helpers.phrases import DIGITS, choose, count, is_highest, listed, out_of, out_of_sets
 from helpers.study import Study, StudyError, TaskSpec
 from helpers.sweep import group_folder, prompts_of
 
@@ -270,42 +271,41 @@ def prompt_label(kind: str, text: str | None) -> str:
 def findings(scores: pd.DataFrame, inputs: pd.DataFrame) -> list[dict[str, str]]:
     """What the sweep shows by itself: completeness, the widest spread over prompts, truncation, idle prompts."""
     ok = scores[scores["status"] == "ok"]
-    sentences = [f"{len(ok)} of {len(scores)} cells are complete."]
-    for row in (
-        scores[scores["status"] == "failed"]
-        .groupby(["model", "task"])
-        .first()
-        .head(3)
-        .reset_index()
-        .itertuples()
-    ):
+    sentences = [f"{out_of(len(ok), len(scores), 'cell')} {choose(len(scores), 'is', 'are')} complete."]
+    failed = scores[scores["status"] == "failed"].groupby(["model", "task"]).first().reset_index()
+    for row in failed.head(3).itertuples():
         sentences.append(f"{row.model} on {row.task} failed: {row.reason}")
+    if len(failed) > 3:
+        sentences.append(
+            f"{count(len(failed) - 3, 'further pair', 'further pairs')} of model and task failed."
+        )
     keys = ["model", "task", "subset"]
     prompted = (
         ok[ok["kind"] == "prompt"].groupby(keys)["main_score"].agg(["min", "max", "count"]).reset_index()
     )
     prompted = prompted[prompted["count"] > 1]
     if len(prompted):
-        width = prompted["max"] - prompted["min"]
-        row = prompted.loc[width.idxmax()]
-        sentences.append(
-            f"The wording moves {row['model']} on {row['task']} ({row['subset']}) from {row['min']:.3f} "
-            f"to {row['max']:.3f} over {row['count']} prompts; that is the widest of {len(prompted)} spreads, "
-            f"their median is {width.median():.3f}."
-        )
+        width = (prompted["max"] - prompted["min"]).round(DIGITS)
+        if width.max() > 0:
+            named = (
+                f"{r.model} on {r.task} ({r.subset}) from {r.min:.3f} to {r.max:.3f} over {count(r.prompts, 'prompt')}"
+                for r in prompted[is_highest(width)].rename(columns={"count": "prompts"}).itertuples()
+            )
+            sentences.append(
+                f"The wording moves {listed(named)}; that is the widest of {count(len(prompted), 'spread')}, their median "
+                f"is {width.median():.3f}."
+            )
         idle = prompted[width == 0]
         if len(idle):
-            names = ", ".join(sorted(set(idle["model"])))
-            sentences.append(
-                f"No prompt changes the score in {len(idle)} of {len(prompted)} cells ({names})."
-            )
+            models = listed(set(idle["model"]), 3)
+            sentences.append(f"No prompt changes the score in {out_of_sets(len(idle), prompted)}: {models}.")
     if len(inputs):
         cut = inputs.groupby(["model", "task", "side"])["truncated_share"].max()
         if cut.max() > 0:
-            model, task, side = cut.idxmax()
-            sentences.append(
-                f"Up to {cut.max():.1%} of the texts are truncated ({model}, {task}, side {side})."
+            where = listed(
+                f"{model} on {task}, side {side}" for model, task, side in cut[is_highest(cut)].index
             )
+            sentences.append(f"Up to {cut.max():.1%} of the texts are truncated ({where}).")
         else:
             sentences.append("No text was truncated at the models' maximum lengths.")
     return [{"text": s, "figure": "fig-scores"} for s in sentences]
@@ -326,6 +326,7 @@ def require_complete(scores: pd.DataFrame) -> None:
     if len(failed):
         row = failed.iloc[0]
         raise StudyError(
-            f"{len(failed)} of {len(scores)} cells are not complete, e.g. {row['model']} x {row['task']}: "
+            f"{out_of(len(failed), len(scores), 'cell')} {choose(len(scores), 'is', 'are')} not complete, e.g. "
+            f"{row['model']} x {row['task']}: "
             f"{row['reason']}. The others are saved; run notebook 02 again for the missing ones"
         )

@@ -6,6 +6,8 @@ import pandas as pd
 
 from helpers.charts_finetuning import name_of
 from helpers.finetuning import BASELINE
+from helpers.phrases import DIGITS, choose, count, is_highest, is_lowest, listed, signed
+from helpers.relevance import top_k_share
 
 Finding = dict[str, str]
 
@@ -42,13 +44,14 @@ def recall_findings(recalls: pd.DataFrame) -> list[Finding]:
             continue
         hit, plain = at["paraphrase"], at.get("normal")
         change[(preset, seed)] = direction(hit.difference, hit.low, hit.high)
-        cost = ""
+        cost, asked = "", ""
         if plain is not None and not pd.isna(plain.difference):
             cost = f"; without distractors {plain.before:.3f} became {plain.value:.3f} ({interval(plain)})"
+            asked = f" of {plain.n} queries, the others have no usable paraphrase" if plain.n > hit.n else ""
         name = name_of(preset, seed, BASELINE)
         text = (
             f"{name}: recall@1 with a paraphrase of every query in the pool {_verb(change[(preset, seed)])} from "
-            f"{hit.before:.3f} to {hit.value:.3f} ({interval(hit)}, n = {hit.n}){cost}."
+            f"{hit.before:.3f} to {hit.value:.3f} ({interval(hit)}, n = {hit.n}{asked}){cost}."
         )
         found.append({"text": text, "figure": "fig-recall"})
     with_side = [v for (p, _), v in change.items() if "ablation" not in p.split("+")]
@@ -86,8 +89,8 @@ def interval(row: object) -> str:
     """The difference with its interval, or that there is none."""
     difference, low, high = (float(getattr(row, k)) for k in ("difference", "low", "high"))
     if pd.isna(low):
-        return f"{difference:+.3f}, no interval"
-    return f"{difference:+.3f}, 95 % interval {low:+.3f} to {high:+.3f}"
+        return f"{signed(difference)}, no interval"
+    return f"{signed(difference)}, 95 % interval {signed(low)} to {signed(high)}"
 
 
 def _verb(change: str) -> str:
@@ -109,39 +112,62 @@ def _contrast(with_side: list[str], without: list[str]) -> str:
 
 
 def gain_findings(gains: pd.DataFrame, top: int = 10) -> list[Finding]:
-    """How many of the instructions that gained most describe the task (Table 10: all but one in study 2)."""
+    """How many of the instructions that gained most describe the task (Table 10: all but one in study 2).
+
+    At most `top` instructions, and only those that gained. Where several tie for the last places, the number is the one
+    expected in a random order of them.
+    """
     found: list[Finding] = []
     if gains.empty:
         return found
     rows = gains[~gains["control"].astype(bool) & gains["group"].ne("none")]
     for (preset, seed), own in rows.groupby(["preset", "seed"], sort=False):
-        best = own.nlargest(top, "gain")
-        if not (own["gain"] > 0).any():
-            text = f"{name_of(preset, seed, BASELINE)}: none of the {len(own)} instructions gained among paraphrases."
-            found.append({"text": text, "figure": "fig-instruction-gains"})
-            continue
-        share = own["relevant"].mean()
-        text = (
-            f"{name_of(preset, seed, BASELINE)}: of the {len(best)} instructions that gained most among paraphrases "
-            f"{int(best['relevant'].sum())} describe the task (of all {len(own)}: {share:.0%}); the largest gain is "
-            f"{best['gain'].iloc[0]:+.3f}, the mean over all {own['gain'].mean():+.3f}."
+        found.append(
+            {
+                "text": f"{name_of(preset, seed, BASELINE)}: {_gained(own, top)}",
+                "figure": "fig-instruction-gains",
+            }
         )
-        found.append({"text": text, "figure": "fig-instruction-gains"})
     return found
+
+
+def _gained(own: pd.DataFrame, top: int) -> str:
+    """The sentence of `gain_findings` about one training."""
+    gain, relevant = own["gain"].round(DIGITS), own["relevant"].astype(bool)
+    k = min(top, int((gain > 0).sum()))
+    if not k:
+        return f"none of the {count(len(own), 'instruction')} gained among paraphrases."
+    expected = k * top_k_share(gain.to_numpy(float), relevant.to_numpy(), k)
+    border = gain.nlargest(k).min()
+    tied, left = int((gain == border).sum()), k - int((gain > border).sum())
+    ties = f" ({tied} tie for {count(left, 'place')}, so this is their share)" if tied > left else ""
+    return (
+        f"of the {count(k, 'instruction')} that gained most among paraphrases {expected:.3g} "
+        f"{'describes' if round(expected, 2) == 1 else 'describe'} the task{ties}; of all {len(own)} it is "
+        f"{relevant.mean():.0%}. The largest gain is {signed(gain.max())}, the mean over all {signed(gain.mean())}."
+    )
 
 
 def effect_findings(effects: pd.DataFrame) -> list[Finding]:
     """The largest loss and gain on other tasks, and how many changes are distinguishable from none."""
     found = []
     for model, own in effects.dropna(subset=["difference"]).groupby("model", sort=False):
-        worst, best = own.loc[own["difference"].idxmin()], own.loc[own["difference"].idxmax()]
+        change = own["difference"].round(DIGITS)
+        ends = [
+            f"the largest {word} is {signed(change[at].iloc[0], 4)} ({listed(own.loc[at, 'task'])})"
+            if at.any()
+            else f"no task shows a {word}"
+            for word, at in (
+                ("loss", is_lowest(change) & (change < 0)),
+                ("gain", is_highest(change) & (change > 0)),
+            )
+        ]
         known = own.dropna(subset=["low", "high"])
         clear = int(((known["low"] > 0) | (known["high"] < 0)).sum())
         text = (
-            f"{model}: over {len(own)} task{'s' if len(own) != 1 else ''} the main score changed by "
-            f"{own['difference'].mean():+.4f} on average, least on {worst['task']} ({worst['difference']:+.4f}), "
-            f"most on {best['task']} ({best['difference']:+.4f}); {clear} of the {len(known)} with an interval leave "
-            "0 out."
+            f"{model}: over {count(len(own), 'task')} the main score changed by {signed(change.mean(), 4)} on average; "
+            f"{ends[0]}, {ends[1]}; {clear} of the {len(known)} with an interval {choose(clear, 'leaves', 'leave')} 0 "
+            "out."
         )
         found.append({"text": text, "figure": "fig-side-effects"})
     return found
@@ -177,8 +203,8 @@ def sensitivity_findings(spread: pd.DataFrame, ranks: pd.DataFrame, base: str) -
         old = ranks[ranks["model"] == base].iloc[0]
         for row in ranks[ranks["model"] != base].itertuples(index=False):
             text = (
-                f"{row.model} in the base model's place: with prompts drawn at random its rank among {row.n_models} "
-                f"models lies in {row.rank_low}-{row.rank_high} (95 %), that of the base model in {old['rank_low']}-"
+                f"{row.model} in the base model's place: with prompts drawn at random its rank among "
+                f"{count(row.n_models, 'model')} lies in {row.rank_low}-{row.rank_high} (95 %), that of the base model in {old['rank_low']}-"
                 f"{old['rank_high']}."
             )
             found.append({"text": text, "figure": "tbl-ranks"})

@@ -16,6 +16,7 @@ from helpers.finetuning_spec import FinetuningSpec
 from helpers.geometry_spec import GeometrySpec
 from helpers.measurement import bank_for, embedder, geometry_table, measure
 from helpers.models import load_model
+from helpers.phrases import DIGITS
 from helpers.prompts import prompt_table
 from helpers.results import SCORES, conform, query_scores_table, scores_table
 from helpers.run import Run
@@ -139,7 +140,7 @@ def instruction_gains(
     """Table 10: per instruction recall@1 among paraphrases before and after, mean over languages' queries.
 
     per_query: rows of `measurement.measure` with preset and seed. Columns: preset, seed, instruction_id, text, group,
-    relevant, control, n, before, after, gain, low, high; most gained first. Language names in texts are those of the
+    relevant, control, n, before, after, gain, low, high; most gained first, ties by text. Language names in texts are those of the
     first language.
     """
     about = ["instruction_id", "text", "group", "relevant", "control"]
@@ -162,10 +163,12 @@ def instruction_gains(
             )  # fmt: skip
     columns = ["preset", "seed", *about, "n", "before", "after", "gain", "low", "high"]
     table = pd.DataFrame(rows, columns=columns)
-    place = table.groupby(["preset", "seed"], sort=False).ngroup()
-    order = (
-        table.assign(place=place).sort_values(["place", "gain"], ascending=[True, False], kind="stable").index
-    )
+    # Rounded, because gains that are equal by counting differ in their last digit by the order of their sums.
+    keys = {
+        "place": table.groupby(["preset", "seed"], sort=False).ngroup(),
+        "lost": -table["gain"].astype(float).round(DIGITS),
+    }
+    order = table.assign(**keys).sort_values(["place", "lost", "text"], kind="stable").index
     return table.loc[order].reset_index(drop=True)
 
 
