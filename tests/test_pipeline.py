@@ -12,13 +12,16 @@ from pathlib import Path
 import nbformat
 import pytest
 
+from helpers import file_hashes
 from helpers.chain import plan_lines, prepare
 from helpers.console import Console, clock
+from helpers.file_hashes import content_hash, file_hash
+from helpers.inputs import input_places, published_places
 from helpers.parameters import ParameterError
 from helpers.pipeline import FAILED, OK, run_chain
 from helpers.published_spec import ReportedDefaults, ResultsSource
-from helpers.status import published_places
-from helpers.study import Study, StudyError
+from helpers.run import Run
+from helpers.study import STEPS, Study, StudyError
 
 OPEN = """import os, pathlib
 tables = pathlib.Path(os.environ["HELPERS_ROOT"]) / "data/runs/mini/tables"
@@ -97,6 +100,114 @@ def test_only_what_depends_on_a_change_runs_again(project):
     assert "04_c: tables/c.parquet was removed" in out and "1 ran, 2 reused" in out
     (project / "data" / "studies" / "mini.yml").write_text(STUDY + "seed: 7\n")
     assert "runs: the study file changed" in plan_lines(prepare("mini"))[0]
+
+
+def test_an_edited_study_parameter_runs_nothing_again_but_any_other_default_does(project):
+    """JupyterLab saves the notebook of another study by itself."""
+    run()
+    path = project / "notebooks" / "03_b.ipynb"
+    path.write_text(path.read_text().replace("study = ''", "study = 'other'"))
+    assert run()[1].count(": reused") == 3
+    path.write_text(path.read_text().replace("top = 2", "top = 3"))
+    assert "03_b: the parameters changed" in run()[1]
+
+
+def test_a_file_that_the_study_names_counts_wherever_it_lies(project, tmp_path_factory):
+    """Edits of equal size outside `data/`; only the steps that read a file run again."""
+    outside = tmp_path_factory.mktemp("outside")
+    for name in ("prompts.yml", "bank.yml", "weights.bin"):
+        (outside / name).write_text("old")
+    model = {"name": "a/b", "weights": f"path:{outside}"}
+    study = Study(
+        name="mini",
+        title="Mini",
+        models=[model],
+        tasks=[{"name": "DemoSTS"}],
+        prompts={"file": str(outside / "prompts.yml"), "review_file": str(outside / "review.csv")},
+        geometry={"tasks": [{"name": "DemoRetrieval"}], "instructions": str(outside / "bank.yml")},
+        finetuning={"model": "b", "data": f"jsonl:{outside / 'train.jsonl'}", "paraphrases": "mine.jsonl"},
+    )
+
+    def inputs() -> dict[str, dict[str, str]]:
+        return {
+            step: {kind: content_hash(places) for kind, places in input_places(study, step).items()}
+            for step in STEPS
+        }
+
+    def changed(name: str, *texts: str) -> set[tuple[str, str]]:
+        before = inputs()
+        for text in texts:
+            (outside / name).write_text(text)
+        after = inputs()
+        kinds = {
+            (step, kind) for step in STEPS for kind in after[step] if after[step][kind] != before[step][kind]
+        }
+        return {place for place in kinds if place[1] != "weights"}
+
+    assert changed("prompts.yml", "new") == {("01", "prompt_files")}
+    assert changed("review.csv", "new") == {("01", "review")}
+    assert changed("bank.yml", "new") == {("05", "instructions"), ("06", "instructions")}
+    assert changed("train.jsonl", "new") == {("06", "training_data")}
+    before = inputs()
+    (outside / "weights.bin").write_text("new")
+    after = inputs()
+    assert [step for step in STEPS if after[step] != before[step]] == ["01", "02", "05", "06"]
+
+
+def test_an_edited_prompt_file_outside_the_project_runs_step_01_again(project, tmp_path_factory):
+    file = tmp_path_factory.mktemp("outside") / "prompts.yml"
+    file.write_text("DemoSTS: {task: ['one:']}")
+    study = STUDY + f"prompts: {{file: {file}}}\n"
+    (project / "data" / "studies" / "mini.yml").write_text(study)
+    run()
+    assert run()[1].count(": reused") == 3
+    file.write_text("DemoSTS: {task: ['two:']}")
+    assert "01_a: a prompt file changed" in run()[1]
+
+
+def test_what_is_kept_of_hashes_serves_the_next_process_and_notices_an_edit_of_equal_size(
+    tmp_path, monkeypatch
+):
+    file = tmp_path / "large.bin"
+    file.write_text("old")
+    os.utime(file, ns=(1, 1))
+    monkeypatch.setattr(file_hashes, "SETTLED_NS", 0)
+    monkeypatch.setattr(file_hashes, "_KNOWN", {})
+    first = file_hash(file)
+    file_hashes.keep(tmp_path)
+    monkeypatch.setattr(file_hashes, "_KNOWN", {})
+    file_hashes.remember(tmp_path)
+    with monkeypatch.context() as patched:
+        patched.setattr("builtins.open", None)  # it is not read again
+        assert file_hash(file) == first
+    file.write_text("new")
+    os.utime(file, ns=(1, 1))  # even the time put back does not hide it
+    assert file_hash(file) not in (first, None)
+
+
+def test_two_study_files_of_one_name_do_not_share_a_run_folder(project):
+    run()
+    (project / "other.yml").write_text(STUDY + "seed: 7\n")
+    with pytest.raises(StudyError, match=r"other.yml and data/studies/mini.yml both have the name 'mini'"):
+        prepare(project / "other.yml")
+    with pytest.raises(StudyError, match="both have the name 'mini'"):
+        Run.open(project / "other.yml")
+    record = project / "data" / "runs" / "mini" / "study_file.json"
+    assert json.loads(record.read_text()) == {"study_file": "data/studies/mini.yml"}
+
+
+def test_a_study_file_that_moved_takes_its_folder_over_as_the_message_says(project):
+    run()
+    (project / "data" / "studies" / "mini.yml").rename(project / "moved.yml")
+    with pytest.raises(
+        StudyError, match=r"delete data/runs/mini/study_file.json and the folder is taken over"
+    ):
+        prepare(project / "moved.yml")
+    (project / "data" / "runs" / "mini" / "study_file.json").unlink()
+    assert run_chain(prepare(project / "moved.yml"), Console(io.StringIO())) == OK
+    with pytest.raises(StudyError, match=r"belongs to moved.yml"):
+        (project / "moved.yml").rename(project / "data" / "studies" / "mini.yml")
+        prepare("mini")
 
 
 def test_a_failing_notebook_stops_the_chain_and_the_next_run_completes_it(project):

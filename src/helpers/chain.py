@@ -7,11 +7,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from helpers import file_hashes
 from helpers.notebooks import find_step, notebook_paths, read_notebook
 from helpers.parameters import ParameterError, check, declared
 from helpers.run import run_folder
+from helpers.run_owner import check_owner, reference
 from helpers.status import Status, inputs_of, read_status, why_again
-from helpers.study import Study, StudyError, check_names, load_study, project_root, study_path, unknown
+from helpers.study import Study, StudyError, check_names, load_study, study_path, unknown
 
 
 @dataclass
@@ -45,7 +47,7 @@ class Chain:
     @property
     def command(self) -> str:
         """The command that completes the run; a study outside data/studies is named by its file."""
-        return f"make report STUDY={_reference(self.study.name, self.study_file)}"
+        return f"make report STUDY={reference(self.study.name, self.study_file)}"
 
 
 def prepare(
@@ -76,8 +78,7 @@ def prepare(
         raise StudyError(f"no step lies between {first} and {last}")
     sources = {step: read_notebook(paths[step]) for step in steps}
     known = {step: declared(sources[step], paths[step].name) for step in steps}
-    reference = _reference(loaded.name, file)
-    parameters: dict[str, dict[str, Any]] = {step: {"study": reference} for step in steps}
+    parameters: dict[str, dict[str, Any]] = {step: {"study": reference(loaded.name, file)} for step in steps}
     used: set[str] = set()
     if "study" in (given or {}):
         raise ParameterError("-p study: the study is the command's argument; leave this parameter out")
@@ -92,6 +93,8 @@ def prepare(
         where = f"notebook{'s' if len(selected) > 1 else ''} {', '.join(selected)}"
         raise ParameterError(f"{where}: {unknown('parameter', lost[0], everything)}")
     folder = run_folder(loaded.name)
+    check_owner(folder, loaded.name, file)
+    file_hashes.remember(folder)
     notebooks = {step: paths[step] for step in steps}
     chain = Chain(
         loaded,
@@ -127,11 +130,3 @@ def plan_lines(chain: Chain) -> list[str]:
             again = f"runs: {again}"
         lines.append(f"{chain.notebooks[step].stem:<30} {again}")
     return lines
-
-
-def _reference(name: str, file: Path) -> str:
-    """How a study is named to a notebook: by its name, else by its file (relative where it lies in the project)."""
-    root = project_root()
-    if file == (root / "data" / "studies" / f"{name}.yml").resolve():
-        return name
-    return str(file.relative_to(root) if file.is_relative_to(root) else file)

@@ -224,14 +224,14 @@ def plan(options: argparse.Namespace) -> int:
 
 def sweep(options: argparse.Namespace) -> int:
     """`helpers sweep`: 1 where a cell failed. Without a table of prompts the study's own prompts are read."""
-    from helpers.prompts import prompt_table
+    from helpers.prompt_origin import known_prompts
     from helpers.run import Run
     from helpers.sweep import run_sweep
 
     given = {"executor": options.executor, "workers": options.workers, "device": options.device}
     overrides = {f"sweep.{key}": value for key, value in given.items()}
     run = Run.open(options.study, step="02", **overrides, **{"sweep.ray.address": options.ray_address})
-    prompts = run.table("prompts") if run.has_table("prompts") else prompt_table(run.study)
+    prompts = known_prompts(run)
     reports = run_sweep(
         run.study, run.folder, prompts, lambda line: print(line, flush=True), wait=not options.no_wait
     )

@@ -17,6 +17,9 @@ from filelock import FileLock, Timeout
 from helpers import provenance
 from helpers.chain import Chain
 from helpers.console import Console, clock
+from helpers.file_hashes import content_hash, keep
+from helpers.inputs import input_places
+from helpers.run_owner import claim
 from helpers.status import Step, read_status, snapshot, written
 from helpers.study import StudyError
 
@@ -33,6 +36,7 @@ def run_chain(chain: Chain, console: Console | None = None) -> int:
     lock = FileLock(chain.folder / ".lock")
     try:
         with lock.acquire(timeout=0):
+            claim(chain.folder, chain.study.name, chain.study_file)
             chain.status = read_status(chain.folder, chain.study.name)  # another run may have ended meanwhile
             return _run_selected(chain, console)
     except Timeout:
@@ -100,6 +104,9 @@ def _run_step(chain: Chain, step: str, console: Console) -> int:
         written_log.write(f"{_now()} {reason or 'done'}\n")
     if output.is_file():
         _annotate(output)
+    now.inputs["review"] = content_hash(
+        input_places(chain.study, step)["review"]
+    )  # step 01 reads this file and writes it
     now.state, now.reason = ("done" if result == OK else "failed"), reason
     now.finished, now.seconds = _now(), round(time.monotonic() - began, 2)
     now.outputs = written(before, snapshot(chain.folder, output), chain.folder)
@@ -189,6 +196,7 @@ def _settle(chain: Chain, ended: str) -> None:
             known = chain.status.steps[step]
             known.state, known.reason = "pending", f"waits for step {ended}"
     chain.status.save(chain.folder)
+    keep(chain.folder)
 
 
 def _summary(chain: Chain, console: Console, seconds: float) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pandas as pd
 
-from helpers.study import Study, StudyError, load_study, project_root, unknown
+from helpers.study import Study, StudyError, load_study, project_root, study_path, unknown
 
 TABLES_OF_STEP = {
     "01": ("prompts", "prompt_removals", "prompt_statistics", "prompt_provenance", "paraphrase_quality"),
@@ -39,6 +39,7 @@ class Run:
         self.study = study
         self.step = step
         self.overrides = {k: v for k, v in (overrides or {}).items() if v is not None}
+        self.reference = study.name  # what a command calls the study
         self.folder = run_folder(study.name)
         self.folder.mkdir(parents=True, exist_ok=True)
 
@@ -46,17 +47,24 @@ class Run:
     def open(cls, study: str | Path | Study, step: str = "", **overrides: Any) -> Run:
         """Open the run of a study for one step; overrides (None: as in the file) are dotted study keys.
 
-        In a notebook run by papermill this first refuses parameters that the notebook does not declare.
+        In a notebook run by papermill this first refuses parameters that the notebook does not declare. Raises
+        `StudyError` where the run folder belongs to another study file of the same name.
         """
         from helpers.interruption import explain_interrupts
         from helpers.parameters import check_injected
+        from helpers.run_owner import claim, reference
         from helpers.terminal import quiet_libraries
 
         check_injected()
         explain_interrupts()
         quiet_libraries()
         dotted = {key.replace("__", "."): value for key, value in overrides.items()}
-        return cls(load_study(study, **dotted), step, dotted)
+        run = cls(load_study(study, **dotted), step, dotted)
+        if not isinstance(study, Study):
+            file = study_path(study)
+            claim(run.folder, run.study.name, file)
+            run.reference = reference(run.study.name, file)
+        return run
 
     def settings(self) -> pd.DataFrame:
         """The effective settings as (key, value, from): what the study file says and what was overridden."""
@@ -84,7 +92,7 @@ class Run:
                 raise StudyError(f"run '{self.study.name}': {unknown('table', name, there)}")
             raise StudyError(
                 f"run '{self.study.name}' has no table '{name}' yet; notebook {step} makes it: "
-                f"make report STUDY={self.study.name}"
+                f"make report STUDY={self.reference}"
             )
         try:
             return pd.read_parquet(path)

@@ -2,32 +2,37 @@
 
 from __future__ import annotations
 
-import hashlib
 import importlib.metadata
-import json
 import os
 import re
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from helpers.run import download_folder, write_json
-from helpers.study import TASK_DATA_VARIABLE, Study, project_path, project_root
+from helpers.file_hashes import content_hash, digest, file_hash
+from helpers.inputs import input_places, review_files
+from helpers.parameters import TAG, declared
+from helpers.run import write_json
+from helpers.study import TASK_DATA_VARIABLE, Study, project_root
 
-# Folders or archives of published results; also PUBLISHED_RESULTS_<STUDY>.
-PUBLISHED_VARIABLES = ("PUBLISHED_RESULTS", "PUBLISHED_DEFAULTS")
 WHAT_CHANGED = {
     "notebook": "the notebook",
     "study": "the study file",
-    "parameters": "the given parameters",
+    "parameters": "the parameters",
     "package": "the code in src/helpers",
     "data": "a file in data/",
-    "task_data": "the local task data or published results",
-    "weights": "the weights of a model given by its path",
+    "prompt_files": "a prompt file",
+    "review": "the review file",
+    "instructions": "the file of instructions",
+    "paraphrases": "a file of paraphrases",
+    "training_data": "the training data",
+    "task_data": "the local task data",
+    "published": "the published results",
+    "weights": "the weights of a model given by its path or package",
     "environment": "the version of an installed package",
     "earlier": "the tables of an earlier step",
 }
@@ -88,12 +93,10 @@ def inputs_of(
     folder: Path,
 ) -> dict[str, str]:
     """A hash per kind of input of a step; two equal dictionaries mean that the step would compute the same again."""
-    cells = [[c.cell_type, c.source, sorted(c.metadata.get("tags", []))] for c in notebook.cells]
     root = project_root()
-    data_root = study.task_data_root()
-    local = [data_root] if data_root else []
-    published = published_places(study)
-    paths = [project_path(m.weights[5:]) for m in study.models if m.weights.startswith("path:")]
+    code = [c for c in notebook.cells if TAG not in c.metadata.get("tags", [])]
+    # What the notebook itself says of its parameters counts too, but not of `study`: JupyterLab saves by itself.
+    effective = {**declared(notebook, step), "study": None, **parameters}
     earlier = [
         [number, name, file_hash(folder / name)]
         for number, before in sorted(status.steps.items())
@@ -101,29 +104,17 @@ def inputs_of(
         for name in sorted(before.outputs)
         if name.startswith("tables/")  # an executed notebook holds the time, so it always differs
     ]
+    data = root / "data"
     return {
-        "notebook": digest(cells),
+        "notebook": digest([[c.cell_type, c.source, sorted(c.metadata.get("tags", []))] for c in code]),
         "study": file_hash(study_file) or "absent",
-        "parameters": digest(dict(parameters)),
-        "package": _files_hash(root / "src" / "helpers", ("*.py",)),
-        "data": _files_hash(root / "data", ("*",), without=("runs", "studies")),
-        "task_data": _listing_hash([*local, *published]),
-        "weights": _listing_hash(paths),
+        "parameters": digest(effective),
+        "package": content_hash([root / "src" / "helpers"], suffix=".py"),
+        "data": content_hash([data], without=[data / "runs", data / "studies", *review_files(study)]),
+        **{kind: content_hash(places) for kind, places in input_places(study, step).items()},
         "environment": environment_hash(),
         "earlier": digest(earlier),
     }
-
-
-def published_places(study: Study) -> list[Path]:
-    """Every file or folder that published results of a study may be read from: variables, its keys, downloads."""
-    source = study.results_from
-    if source is None:
-        return []
-    parts: list[Any] = [source, source.reported] if source.reported else [source]
-    given = [value for name, value in sorted(os.environ.items()) if name.startswith(PUBLISHED_VARIABLES)]
-    given += [part.path for part in parts if part.path]
-    downloads = [download_folder(part.repository) for part in parts if part.repository]
-    return [*(project_path(value) for value in given if value), *downloads]
 
 
 def why_again(before: Step | None, inputs: Mapping[str, str], folder: Path) -> str | None:
@@ -175,19 +166,6 @@ def written(before: Mapping[str, Any], after: Mapping[str, Any], folder: Path) -
     return {name: file_hash(folder / name) or "" for name in sorted(after) if after[name] != before.get(name)}
 
 
-def digest(value: Any) -> str:
-    """A short hash of any JSON-like value."""
-    return hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode()).hexdigest()[:16]
-
-
-def file_hash(path: Path) -> str | None:
-    """The SHA-256 of a file's bytes (16 hexadecimal digits), None where it does not exist."""
-    try:
-        return hashlib.sha256(path.read_bytes()).hexdigest()[:16]
-    except OSError:
-        return None
-
-
 @cache
 def environment_hash() -> str:
     """Versions of Python and of the packages that the suite names, and the variable that names local task data."""
@@ -200,22 +178,3 @@ def environment_hash() -> str:
         except importlib.metadata.PackageNotFoundError:  # of an extra that is not installed
             continue
     return digest([sys.version_info[:3], versions, os.environ.get(TASK_DATA_VARIABLE)])
-
-
-def _files_hash(folder: Path, patterns: Iterable[str], without: tuple[str, ...] = ()) -> str:
-    files = sorted({p for pattern in patterns for p in folder.rglob(pattern) if p.is_file()})
-    kept = [
-        p for p in files if p.relative_to(folder).parts[0] not in without and "__pycache__" not in p.parts
-    ]
-    return digest([[p.relative_to(folder).as_posix(), file_hash(p)] for p in kept])
-
-
-def _listing_hash(folders: Iterable[Path]) -> str:
-    """Names, sizes and times of the files: large data are not read only to see that nothing changed."""
-    rows = []
-    for folder in folders:
-        for path in [folder, *sorted(folder.rglob("*"))]:
-            if path.is_file():
-                about = path.stat()
-                rows.append([path.relative_to(folder).as_posix(), about.st_size, about.st_mtime_ns])
-    return digest(rows)

@@ -17,9 +17,7 @@ from helpers.geometry_spec import GeometrySpec
 from helpers.measurement import bank_for, embedder, geometry_table, measure
 from helpers.models import load_model
 from helpers.phrases import DIGITS
-from helpers.prompts import prompt_table
 from helpers.results import SCORES, conform, query_scores_table, scores_table
-from helpers.run import Run
 from helpers.search_sets import InstructedSet, instructed_sets
 from helpers.study import Study, TaskSpec
 from helpers.sweep import run_sweep
@@ -188,13 +186,6 @@ def structure_table(geometry: pd.DataFrame) -> pd.DataFrame:
         .rename("n_instructions")
     )
     return means.join(sizes).reset_index()
-
-
-def known_prompts(run: Run) -> pd.DataFrame:
-    """The prompts of step 01 where it has run, else those that the study names; none where it names none."""
-    if run.has_table("prompts"):
-        return run.table("prompts")
-    return prompt_table(run.study) if run.study.prompts else pd.DataFrame(columns=["task", "kind"])
 
 
 @quiet_bars()
