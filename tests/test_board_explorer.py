@@ -43,6 +43,12 @@ def test_no_prompt_can_be_chosen_but_is_no_candidate_for_best():
     assert panel.prompt.options[0] == ("0.9900  (no prompt)", "none")
 
 
+def test_best_is_taken_over_written_prompts_where_the_default_is_no_candidate():
+    cells = cells_of(SCORES, DEFAULT | {"a": {"T": 0.9, "U": 0.9}})
+    assert BoardExplorer(cells).best("a")[("a", "T")] == "default"
+    assert BoardExplorer(cells, with_default=False).best("a")[("a", "T")] == "p0"
+
+
 def test_an_unknown_prompt_is_an_error(explorer):
     with pytest.raises(ValueError, match="a has no score on T with the prompt 'p9'"):
         explorer.board({("a", "T"): "p9"})

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from board_cells import cells_of, random_cells
 
+from helpers.extremes import findings as unequal
 from helpers.leaderboard import (
     BOARDS,
     board_agreement,
@@ -96,6 +97,32 @@ def test_one_model_one_task_one_prompt():
 def test_no_default_anywhere_gives_a_message_instead_of_an_order():
     table = scenarios(cells_of({"a": {"x": [0.5]}, "b": {"x": [0.6]}}))
     assert table["default"].isna().all() and "there are 0" in findings(table)[0]["text"]
+    assert table["best_vs_default"].isna().all() and table["best_vs_worst"].tolist() == [2, 1]
+
+
+def test_best_and_worst_are_those_of_equal_numbers_of_prompts():
+    """Of a's three prompts two are drawn: best 0.6 in two of three cases, else 0.3; the default competes where it may."""
+    cells = cells_of(
+        {"a": {"x": [0.0, 0.3, 0.6]}, "b": {"x": [0.4, 0.5]}}, {"a": {"x": 0.45}, "b": {"x": 0.1}}
+    )
+    best, worst = (board_matrix(cells, v)["x"] for v in ("best", "worst"))
+    assert best.to_dict() == pytest.approx({"a": 0.5, "b": 0.5}) and worst["a"] == pytest.approx(0.1)
+    assert board_matrix(cells, "best", with_default=True)["x"]["a"] == pytest.approx((2 * 0.6 + 0.45) / 3)
+    assert board_matrix(cells, "worst", with_default=True)["x"]["b"] == 0.1
+    assert "On 1 of 1 tasks models have unequal numbers of prompts (2 to 3)" in unequal(cells)[0]["text"]
+    assert unequal(cells[cells["prompt_id"] != "p2"]) == []
+
+
+def test_rounding_breaks_no_tie():
+    points = borda_points(frame(x=[0.1 + 0.2, 0.3, 0.2]))
+    assert points["x"].tolist() == [1.5, 1.5, 0]
+    assert borda(frame(x=[0.3, 0.2]), "present")["rank"].tolist() == [1, 2]
+
+
+def test_the_sentence_on_holes_follows_their_treatment():
+    table = scenarios(random_cells(2, 2, 3))
+    said = [findings(table, 1, holes)[-1]["text"] for holes in ("mteb", "present")]
+    assert "0 points" in said[0] and "means over the tasks" in said[1]
 
 
 def test_agreement_with_itself_is_perfect_and_reversal_is_not():

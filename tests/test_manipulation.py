@@ -9,14 +9,18 @@ from board_cells import cells_of, random_cells
 from helpers.manipulation import fewest_changes, findings, options, plans, reachable_ranks
 
 
-def ranks_of(scores):
+def ranks_of(scores, holes="mteb"):
     """Ranks by Borda points of a (models, tasks) array, counted pair by pair."""
+    there = np.isfinite(scores)
     beaten = (scores[:, None] > scores[None]) + 0.5 * (scores[:, None] == scores[None])
-    points = beaten.sum(axis=(1, 2)) - 0.5 * scores.shape[1]
-    return 1 + (points[None] > points[:, None]).sum(axis=1)
+    if holes == "mteb":
+        beaten = beaten + (there[:, None] & ~there[None])
+    points = beaten.sum(axis=(1, 2)) - 0.5 * there.sum(axis=1)
+    points = points if holes == "mteb" else points / there.sum(axis=1)
+    return 1 + (points[None] > points[:, None] + 1e-9).sum(axis=1)
 
 
-def every_board(cells, keep_default=True):
+def every_board(cells, keep_default=True, holes="mteb"):
     """(which cells are changed, ranks) of every choice of prompts."""
     choice = options(cells, keep_default)
     spots = [(m, t) for m in range(len(choice.models)) for t in range(len(choice.tasks))]
@@ -25,7 +29,7 @@ def every_board(cells, keep_default=True):
         scores = np.array([choice.scores[m][t][o] for (m, t), o in zip(spots, pick, strict=True)])
         changed = np.array([choice.names[m][t][o] is not None for (m, t), o in zip(spots, pick, strict=True)])
         shape = (len(choice.models), len(choice.tasks))
-        boards.append((changed.reshape(shape), ranks_of(scores.reshape(shape))))
+        boards.append((changed.reshape(shape), ranks_of(scores.reshape(shape), holes)))
     return boards
 
 
@@ -41,6 +45,37 @@ def test_the_fewest_changes_equal_brute_force(seed, digits):
         plan = fewest_changes(cells, f"m{k}", scope)
         assert plan.status == ("optimal" if possible else "impossible"), (scope, k)
         assert plan.changes == (min(possible) if possible else None), (scope, k)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("holes", ["mteb", "present"])
+def test_plans_and_ranks_with_holes_equal_brute_force(seed, holes):
+    """Three models on three tasks, two defaults missing: both treatments of a hole against every choice of prompts."""
+    cells = random_cells(3, 3, 1, seed, 1, effect=0.03)
+    lacks = ((cells["model"] == "m0") & (cells["task"] == "t0")) | (
+        (cells["model"] == "m1") & (cells["task"] == "t2")
+    )
+    cells = cells[~lacks]
+    boards = every_board(cells, holes=holes)
+    table = reachable_ranks(cells, holes=holes).sort_values("model")
+    ranks = np.array([rank for _, rank in boards])
+    assert table["best_all"].tolist() == ranks.min(axis=0).tolist()
+    assert table["worst_all"].tolist() == ranks.max(axis=0).tolist()
+    for scope, k in itertools.product(("own", "all"), range(3)):
+        others = [m for m in range(3) if m != k]
+        possible = [
+            c.sum() for c, rank in boards if rank[k] == 1 and not (scope == "own" and c[others].any())
+        ]
+        plan = fewest_changes(cells, f"m{k}", scope, holes=holes)
+        assert plan.changes == (min(possible) if possible else None), (scope, k)
+
+
+def test_a_score_that_differs_by_rounding_is_no_change():
+    cells = cells_of({"a": {"x": [0.1 + 0.2]}, "b": {"x": [0.1]}}, {"a": {"x": 0.3}, "b": {"x": 0.1 + 0.2}})
+    assert (
+        fewest_changes(cells, "a").changes == 0
+        and fewest_changes(cells, "a", strict=True).status == "impossible"
+    )
 
 
 @pytest.mark.parametrize("seed, digits", [(3, None), (4, 1)])

@@ -21,7 +21,7 @@ def values(seed=0, shape=(3, 2, 4), digits=1):
     return np.random.default_rng(seed).random(shape).round(digits)
 
 
-def enumerated(array, mode):
+def enumerated(array, mode, treatment="mteb"):
     """Mean points over every combination of prompts, by brute force and pandas."""
     import pandas as pd
 
@@ -33,20 +33,29 @@ def enumerated(array, mode):
         pick = np.array(pick).reshape((models, tasks) if mode == "independent" else (1, tasks))
         pick = np.broadcast_to(pick, (models, tasks))
         scores = array[np.arange(models)[:, None], np.arange(tasks), pick]
-        total += borda_points(pd.DataFrame(scores)).sum(axis=1).to_numpy()
+        points = borda_points(pd.DataFrame(scores), treatment)
+        total += (points.sum(axis=1) if treatment == "mteb" else points.mean(axis=1)).to_numpy()
     return total / len(picks)
 
 
 @pytest.mark.parametrize("mode", ["independent", "shared"])
 @pytest.mark.parametrize("holes", [False, True])
-def test_exact_boards_equal_enumeration(mode, holes):
+@pytest.mark.parametrize("treatment", ["mteb", "present"])
+def test_exact_boards_equal_enumeration(mode, holes, treatment):
     array = values(shape=(3, 2, 2))
     if holes:
         array[0, 1] = np.nan
-    boards = random_boards(array, mode=mode)
+    boards = random_boards(array, mode=mode, holes=treatment)
     assert boards.exact and boards.weight.sum() == pytest.approx(1)
-    expected = enumerated(np.where(np.isnan(array), np.nan, array), mode)
+    expected = enumerated(np.where(np.isnan(array), np.nan, array), mode, treatment)
     assert np.allclose(boards.weight @ boards.points, expected)
+    drawn = random_boards(array, 4000, mode, exact_limit=1, holes=treatment)
+    assert not drawn.exact and np.allclose(drawn.weight @ drawn.points, expected, atol=0.05)
+
+
+def test_scores_that_differ_by_rounding_are_ties():
+    boards = random_boards(np.array([[[0.1 + 0.2]], [[0.3]]]))
+    assert boards.points.tolist() == [[0.5, 0.5]]
 
 
 @pytest.mark.parametrize("mode", ["independent", "shared"])

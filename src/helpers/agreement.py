@@ -26,16 +26,20 @@ LANGUAGES = {"eng": "english", "deu": "german", "fra": "french", "fin": "finnish
              "spa": "spanish", "tha": "thai", "zho": "chinese", "ara": "arabic"}  # fmt: skip
 
 
-def agreement(cells: pd.DataFrame, permutations: int = 2_000, seed: int = 42) -> pd.DataFrame:
+def agreement(
+    cells: pd.DataFrame, permutations: int = 2_000, seed: int = 42, fdr: float = 0.05
+) -> pd.DataFrame:
     """Per task: Kendall's W over models, its permutation p-value (and q-value over tasks), mean pairwise Spearman.
 
     Only prompts that all models have are used (column prompts). W is 1 where all models order the prompts alike and
     about 1/models where they do not agree at all; ties are corrected for. The p-value is the share of random orders
-    per model with a W at least as large (1 added). NaN with one model or fewer than 3 prompts, or where a model's
-    scores are all equal.
+    per model with a W at least as large (1 added), of `permutations` or as many more as the smallest q-value over all
+    tasks needs to be a tenth of `fdr`. NaN with one model or fewer than 3 prompts, or where a model's scores are all
+    equal.
     """
     data = prompt_scores(cells)
     rng = np.random.default_rng(seed)
+    permutations = max(permutations, int(np.ceil(10 * len(data.tasks) / fdr)))
     rows = []
     for t, task in enumerate(data.tasks):
         scores = data.values[:, t, : len(data.ids[t])]

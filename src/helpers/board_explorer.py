@@ -18,11 +18,13 @@ SHOWN = 90  # characters of a prompt in a list
 class BoardExplorer:
     """A Borda board under chosen prompts; `board` computes, `view` asks and shows.
 
-    cells: a `task_scores` table. holes: as in `leaderboard.borda`.
+    cells: a `task_scores` table. holes: as in `leaderboard.borda`. with_default: whether the default is a candidate for
+    best and worst.
     """
 
-    def __init__(self, cells: pd.DataFrame, holes: str = "mteb") -> None:
+    def __init__(self, cells: pd.DataFrame, holes: str = "mteb", with_default: bool = True) -> None:
         self.cells, self.holes = cells[cells["score"].notna()], holes
+        self.candidates = ("prompt", "default") if with_default else ("prompt",)
         self.default = board_matrix(cells, "default")
         self.ranks = borda(self.default, holes).set_index("model")["rank"]
 
@@ -63,9 +65,10 @@ class BoardExplorer:
         }
 
     def _pick(self, model: str, place: int) -> Choices:
-        # as in the scenarios: over written prompts and the default
         found = {
-            t: own[own["kind"] != "none"] for t in self.default.columns if len(own := self.prompts(model, t))
+            t: own[own["kind"].isin(self.candidates)]
+            for t in self.default.columns
+            if len(own := self.prompts(model, t))
         }
         return {(model, task): own["prompt_id"].iloc[place] for task, own in found.items() if len(own)}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -65,6 +66,17 @@ def options(cells: pd.DataFrame, keep_default: bool = True) -> Options:
     return Options(models, tasks, scores, names)
 
 
+def point_weights(choice: Options, holes: str) -> tuple[np.ndarray, float]:
+    """What a half point counts for each model, and the smallest difference of two sums of them.
+
+    1 and 1 as mteb counts; with holes "present" one over the number of a model's tasks.
+    """
+    own = np.array([sum(bool(np.isfinite(s).any()) for s in row) for row in choice.scores])
+    if holes == "mteb":
+        return np.ones(len(own)), 1.0
+    return 1 / np.maximum(own, 1), 1 / math.lcm(*map(int, np.maximum(own, 1)))
+
+
 class Programme:
     """The integer programme over all cells: one binary per option, and who beats whom for every pair and task.
 
@@ -72,11 +84,12 @@ class Programme:
     option chosen by the first, the second is at least v, y is pinned by A(v) - B(v) <= y <= 1 + A(v) - B(v) at every
     value v; where values can be equal, y is the mean of "more" and "at least as much", each pinned alike.
     fix: "best" or "worst" shows the target with that option on every task; else it may keep its default or change to
-    its best.
+    its best. holes: as in `leaderboard.borda`; with "present" a model's points are divided by the number of its tasks.
     """
 
-    def __init__(self, choice: Options, a: int, fix: str | None = None) -> None:
-        self.choice, self.a = choice, a
+    def __init__(self, choice: Options, a: int, fix: str | None = None, holes: str = "mteb") -> None:
+        self.choice, self.a, self.holes = choice, a, holes
+        self.weight, self.unit = point_weights(choice, holes)
         self.allowed: dict[tuple[int, int], np.ndarray] = {}
         self.rows: list[dict[int, float]] = []
         self.low: list[float] = []
@@ -118,7 +131,7 @@ class Programme:
     def best_rank(self, sign: int, seconds: float) -> tuple[float, bool]:
         """sign 1: as few models as possible strictly above the target; -1: as many as possible."""
         n = len(self.choice.models)
-        big = 4.0 * len(self.choice.tasks) * n
+        big = 4.0 * n * (len(self.choice.tasks) if self.holes == "mteb" else 1)
         above = []
         for c in range(n):
             if c == self.a:
@@ -128,8 +141,8 @@ class Programme:
             row, low, _ = self._lead(c, self.a, 0)
             if sign > 0:  # target - other >= -big * b
                 self._row(row | {b: big}, low, np.inf)
-            else:  # other - target >= 1 where b = 1, i.e. target - other <= -1 + big * (1 - b)
-                self._row(row | {b: big}, -np.inf, low - 1 + big)
+            else:  # other - target >= unit where b = 1, i.e. target - other <= -unit + big * (1 - b)
+                self._row(row | {b: big}, -np.inf, low - self.unit + big)
         cost = np.zeros(len(self.cost))
         cost[above] = sign
         result = self._milp(cost, seconds)
@@ -141,7 +154,7 @@ class Programme:
         row = dict(self.points[a])
         for k, v in self.points[c].items():
             row[k] = row.get(k, 0.0) - v
-        return row, margin - (self.constant[a] - self.constant[c]), np.inf
+        return row, margin * self.unit - (self.constant[a] - self.constant[c]), np.inf
 
     def _pair(self, i: int, j: int, t: int) -> None:
         si = self.choice.scores[i][t][self.allowed[i, t]]
@@ -149,11 +162,12 @@ class Programme:
         # A hole is beaten by everybody who has the task and gets nothing; two holes get nothing.
         hi, hj = not np.isfinite(si).any(), not np.isfinite(sj).any()
         if hi or hj:
-            if not (hi and hj):
+            if not (hi and hj) and self.holes == "mteb":
                 self.constant[j if hi else i] += 2
             return
         if si.min() > sj.max() or si.max() < sj.min():
-            self.constant[i if si.min() > sj.max() else j] += 2
+            first = i if si.min() > sj.max() else j
+            self.constant[first] += 2 * self.weight[first]
             return
         ties = len(np.intersect1d(si, sj)) > 0
         more = self._variable(0.0, False)
@@ -168,9 +182,9 @@ class Programme:
             self._row(_sum({more: 1.0}, over_i, -1, self._up(j, t, sj, v), 1), -np.inf, 1)
             self._row(_sum({least: 1.0}, self._up(i, t, si, v), -1, over_j, 1), 0, np.inf)
         for y in (more, least):
-            self.points[i][y] = self.points[i].get(y, 0.0) + 1
-            self.points[j][y] = self.points[j].get(y, 0.0) - 1
-            self.constant[j] += 1
+            self.points[i][y] = self.points[i].get(y, 0.0) + self.weight[i]
+            self.points[j][y] = self.points[j].get(y, 0.0) - self.weight[j]
+            self.constant[j] += self.weight[j]
 
     def _merge_equivalent(self, t: int) -> None:
         """Keep one of a model's options between which no other model has one: they beat and lose to the same.

@@ -207,10 +207,10 @@ def noise_bars(table: pd.DataFrame) -> Any:
     )  # fmt: skip
 
 
-def agreement_bars(table: pd.DataFrame) -> Any:
+def agreement_bars(table: pd.DataFrame, fdr: float = 0.05) -> Any:
     """Kendall's W of every task; filled where it is beyond chance."""
     data = plain(table[table["kendall_w"].notna()])
-    data["beyond chance"] = ["yes" if q <= 0.05 else "not shown" for q in data["q_value"]]
+    data["beyond chance"] = ["yes" if q <= fdr else "not shown" for q in data["q_value"]]
     return (
         alt.Chart(data)
         .mark_bar(size=18)

@@ -38,7 +38,7 @@ def measure_study(
     done, start = 0, time.monotonic()
     bar = Progress(len(models) * len(sets), "set", report)
     for model_spec in models:
-        model = load_model(model_spec, folder)
+        model = load_model(model_spec, folder, study.sweep.device)
         for chosen in sets:
             instructions = bank_for(spec, chosen)
             rows, pools = measure(embedder(model), model.label, chosen, instructions, spec, study.seed)
@@ -95,7 +95,7 @@ def shown(
         raise StudyError(f"geometry.map_task: {unknown('task', spec.map_task, sorted(set(tasks)))}")
     model = models[labels.index(spec.map_model)] if spec.map_model else models[0]
     chosen = sets[tasks.index(spec.map_task)] if spec.map_task else sets[0]
-    return load_model(model, folder), chosen
+    return load_model(model, folder, study.sweep.device), chosen
 
 
 def set_table(study: Study, sets: Sequence[InstructedSet]) -> pd.DataFrame:

@@ -89,7 +89,8 @@ def scenarios(cells: pd.DataFrame, with_default: bool = True, holes: str = "mteb
 
     Rows: target; columns `default` (all models with their default), `best_vs_default` (the target with its best
     prompt on each task, others default) and `best_vs_worst` (others with their worst). with_default: whether the
-    default is a candidate for best and worst. NaN where the target has no score.
+    default is a candidate for best and worst. NaN where the target has no score, or where there are other models but
+    none of them has a default to be compared with.
     """
     default = board_matrix(cells, "default")
     best = board_matrix(cells, "best", with_default)
@@ -99,9 +100,10 @@ def scenarios(cells: pd.DataFrame, with_default: bool = True, holes: str = "mteb
     for model in default.index:
         mixed, extreme = default.copy(), worst.copy()
         mixed.loc[model] = extreme.loc[model] = best.loc[model]
+        alone = len(default) > 1 and default.drop(index=model).isna().all(axis=None)
         rows.append({
             "model": model, "default": plain[model],
-            "best_vs_default": borda(mixed, holes).set_index("model")["rank"][model],
+            "best_vs_default": np.nan if alone else borda(mixed, holes).set_index("model")["rank"][model],
             "best_vs_worst": borda(extreme, holes).set_index("model")["rank"][model],
         })  # fmt: skip
     return pd.DataFrame(rows).sort_values(["default", "model"], ignore_index=True)
@@ -148,8 +150,11 @@ def _board(matrix: pd.DataFrame, total: pd.Series, name: str) -> pd.DataFrame:
     return table.sort_values(["rank", "model"], ignore_index=True)
 
 
-def findings(scenario_table: pd.DataFrame, holes: int = 0) -> list[dict[str, str]]:
-    """What the scenarios say, with computed numbers; empty input gives an empty list."""
+def findings(scenario_table: pd.DataFrame, absent: int = 0, holes: str = "mteb") -> list[dict[str, str]]:
+    """What the scenarios say, with computed numbers; empty input gives an empty list.
+
+    absent: number of (model, task) cells without a default. holes: how the boards treat them (`borda`).
+    """
     table = scenario_table.dropna(subset=["default"])
     if len(table) < 2:
         return [{"text": "A leaderboard needs at least two models with a default score; there are "
@@ -172,12 +177,13 @@ def findings(scenario_table: pd.DataFrame, holes: int = 0) -> list[dict[str, str
             + ")"
         )
     out = [{"text": text + ".", "figure": "fig-scenarios"}]
-    if holes:
-        out.append(
-            {
-                "text": f"{holes} (model, task) cells have no default score; Borda as mteb counts it gives them 0 points."
-            }
+    if absent:
+        done = (
+            "Borda as mteb counts it gives them 0 points"
+            if holes == "mteb"
+            else "points are means over the tasks that a model has"
         )
+        out.append({"text": f"{absent} (model, task) cells have no default score; {done}."})
     return out
 
 

@@ -1,8 +1,9 @@
 """How far a rank can be pushed by choosing prompts, and by how few choices.
 
 Exact: integer programmes solved by HiGHS through `scipy.optimize.milp`. A cell is a (model, task); without a change it
-shows its default score, with a change that of one of its written prompts. Ranks are Borda ranks by mteb's points, equal
-points share the best rank, so "rank 1" means that no model has more points.
+shows its default score, with a change that of one of its written prompts, of as many as the model has there. Ranks are
+Borda ranks (`holes` as in `leaderboard.borda`), equal points share the best rank, so "rank 1" means that no model has more
+points.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import numpy as np
 import pandas as pd
 from scipy import optimize
 
-from helpers.board_programme import Options, Picks, Programme, extreme, options, solver_status
+from helpers.board_programme import Options, Picks, Programme, extreme, options, point_weights, solver_status
 from helpers.leaderboard import borda, borda_points
 
 PLAN_COLUMNS = ["model", "task", "prompt_id", "prompt", "from", "to"]
@@ -37,7 +38,12 @@ class Plan:
 
 
 def fewest_changes(
-    cells: pd.DataFrame, target: str, scope: str = "own", strict: bool = False, seconds: float = 30.0
+    cells: pd.DataFrame,
+    target: str,
+    scope: str = "own",
+    strict: bool = False,
+    seconds: float = 30.0,
+    holes: str = "mteb",
 ) -> Plan:
     """The fewest cells whose prompt must change so that `target` reaches rank 1.
 
@@ -57,16 +63,18 @@ def fewest_changes(
         return Plan(target, scope, "impossible")
     margin = 1 if strict else 0  # in half points
     if scope == "own":
-        status, picked, bound = _own(choice, a, margin, seconds)
+        status, picked, bound = _own(choice, a, margin, seconds, holes)
     else:
-        status, picked, bound = Programme(choice, a).fewest(margin, seconds)
+        status, picked, bound = Programme(choice, a, holes=holes).fewest(margin, seconds)
     if picked is None:
         return Plan(target, scope, status, None, bound)
     steps = _steps(cells, choice, picked)
     return Plan(target, scope, status, len(steps), bound if status == "bound" else len(steps), steps)
 
 
-def reachable_ranks(cells: pd.DataFrame, keep_default: bool = True, seconds: float = 30.0) -> pd.DataFrame:
+def reachable_ranks(
+    cells: pd.DataFrame, keep_default: bool = True, seconds: float = 30.0, holes: str = "mteb"
+) -> pd.DataFrame:
     """Best and worst rank that every model can reach by choosing prompts.
 
     Columns model, default; best_own, worst_own (only its own prompts change, the others keep their default); best_all,
@@ -76,7 +84,7 @@ def reachable_ranks(cells: pd.DataFrame, keep_default: bool = True, seconds: flo
     choice = options(cells)
     free = options(cells, keep_default)
     start = _matrix(choice, {})
-    plain = borda(start).set_index("model")["rank"]
+    plain = borda(start, holes).set_index("model")["rank"]
     rows = []
     for k, model in enumerate(choice.models):
         if pd.isna(plain[model]):
@@ -85,23 +93,26 @@ def reachable_ranks(cells: pd.DataFrame, keep_default: bool = True, seconds: flo
         high, low = (
             {(k, t): extreme(own.scores[k][t], e) for t in range(len(own.tasks))} for e in ("best", "worst")
         )
-        best, exact_best = _reach(free, k, "best", seconds)
-        worst, exact_worst = _reach(free, k, "worst", seconds)
+        best, exact_best = _reach(free, k, "best", seconds, holes)
+        worst, exact_worst = _reach(free, k, "worst", seconds, holes)
         rows.append({
             "model": model, "default": plain[model],
-            "best_own": _rank(_with_row(start, own, high), k), "worst_own": _rank(_with_row(start, own, low), k),
+            "best_own": _rank(_with_row(start, own, high), k, holes),
+            "worst_own": _rank(_with_row(start, own, low), k, holes),
             "best_all": best, "worst_all": worst, "exact": exact_best and exact_worst,
         })  # fmt: skip
     columns = ["model", "default", "best_own", "worst_own", "best_all", "worst_all", "exact"]
     return pd.DataFrame(rows, columns=columns).sort_values(["default", "model"], ignore_index=True)
 
 
-def plans(cells: pd.DataFrame, seconds: float = 30.0) -> tuple[pd.DataFrame, pd.DataFrame]:
+def plans(
+    cells: pd.DataFrame, seconds: float = 30.0, holes: str = "mteb"
+) -> tuple[pd.DataFrame, pd.DataFrame]:
     """`fewest_changes` of every model in both scopes: (summary, steps of all plans with columns target, scope)."""
     rows, steps = [], []
     for target in sorted(cells["model"].unique()):
         for scope in ("own", "all"):
-            plan = fewest_changes(cells, target, scope, seconds=seconds)
+            plan = fewest_changes(cells, target, scope, seconds=seconds, holes=holes)
             rows.append({"model": target, "scope": scope, "status": plan.status, "changes": plan.changes,
                          "lower_bound": plan.lower_bound})  # fmt: skip
             steps.append(plan.steps.assign(target=target, scope=scope))
@@ -135,12 +146,14 @@ def findings(table: pd.DataFrame, reach: pd.DataFrame) -> list[dict[str, str]]:
     return [{"text": text + ".", "figure": "tbl-plans"}]
 
 
-def _own(choice: Options, a: int, margin: int, seconds: float) -> tuple[str, Picks | None, int | None]:
+def _own(
+    choice: Options, a: int, margin: int, seconds: float, holes: str
+) -> tuple[str, Picks | None, int | None]:
     """Which of the target's cells to change to their best prompt: a small knapsack-like programme."""
     n_tasks = len(choice.tasks)
     best = {(a, t): extreme(choice.scores[a][t], "best") for t in range(n_tasks)}
-    now = _half_points(_matrix(choice, {}))
-    then = _half_points(_matrix(choice, best))
+    weight, unit = point_weights(choice, holes)
+    now, then = (weight[:, None] * _half_points(_matrix(choice, picks), holes) for picks in ({}, best))
     others = [c for c in range(len(choice.models)) if c != a]
     if not others:
         return "optimal", {}, 0
@@ -148,7 +161,7 @@ def _own(choice: Options, a: int, margin: int, seconds: float) -> tuple[str, Pic
     gain = gained - lead
     result = optimize.milp(
         np.ones(n_tasks), integrality=np.ones(n_tasks), bounds=optimize.Bounds(0, 1),
-        constraints=optimize.LinearConstraint(gain, lb=margin - lead.sum(axis=1)), options={"time_limit": seconds},
+        constraints=optimize.LinearConstraint(gain, lb=margin * unit - lead.sum(axis=1) - 1e-9), options={"time_limit": seconds},
     )  # fmt: skip
     status, bound = solver_status(result)
     if result.x is None:
@@ -160,17 +173,17 @@ def _own(choice: Options, a: int, margin: int, seconds: float) -> tuple[str, Pic
     )
 
 
-def _reach(choice: Options, a: int, end: str, seconds: float) -> tuple[float, bool]:
+def _reach(choice: Options, a: int, end: str, seconds: float, holes: str) -> tuple[float, bool]:
     """Best or worst rank when every prompt may be chosen; the plain extreme first, the programme where it is short."""
     other = {"best": "worst", "worst": "best"}[end]
     picks = {
         (m, t): extreme(choice.scores[m][t], end if m == a else other)
         for m in range(len(choice.models)) for t in range(len(choice.tasks))
     }  # fmt: skip
-    rank = _rank(_matrix(choice, picks), a)
+    rank = _rank(_matrix(choice, picks), a, holes)
     if rank == (1 if end == "best" else len(choice.models)):
         return rank, True
-    programme = Programme(choice, a, fix=end)
+    programme = Programme(choice, a, fix=end, holes=holes)
     found, exact = programme.best_rank(1 if end == "best" else -1, seconds)
     if not np.isfinite(found):
         return rank, False
@@ -189,12 +202,12 @@ def _with_row(matrix: pd.DataFrame, choice: Options, picks: Picks) -> pd.DataFra
     return out
 
 
-def _half_points(matrix: pd.DataFrame) -> np.ndarray:
-    return np.round(2 * borda_points(matrix).to_numpy(float))
+def _half_points(matrix: pd.DataFrame, holes: str) -> np.ndarray:
+    return np.nan_to_num(np.round(2 * borda_points(matrix, holes).to_numpy(float)))
 
 
-def _rank(matrix: pd.DataFrame, k: int) -> float:
-    return float(borda(matrix).set_index("model")["rank"].loc[matrix.index[k]])
+def _rank(matrix: pd.DataFrame, k: int, holes: str) -> float:
+    return float(borda(matrix, holes).set_index("model")["rank"].loc[matrix.index[k]])
 
 
 def _steps(cells: pd.DataFrame, choice: Options, picked: Picks) -> pd.DataFrame:

@@ -21,7 +21,7 @@ NONE = pd.DataFrame(columns=COLUMNS)  # what there is to say where no unit score
 
 
 def query_noise(
-    query_scores: pd.DataFrame, draws: int = 1_000, level: float = 0.95, seed: int = 42
+    query_scores: pd.DataFrame, draws: int = 1_000, level: float = 0.95, seed: int = 42, fdr: float = 0.05
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Paired bootstrap over the units of every (model, task, subset, split).
 
@@ -32,8 +32,8 @@ def query_noise(
     Returns (cells, pairs). cells, one row each: n_units, n_prompts, standard_error (of one prompt's score, mean over
     prompts), prompt_sd (`spread.prompt_sd` of the scores), paired_error (root mean square standard error of a difference
     of two prompts), noise_share (part of the variance between prompts, ddof 1, that test-set noise alone explains, at
-    most 1), pairs, beyond (share of pairs whose p-value is below 1 - level) and beyond_fdr (the same after
-    false-discovery control).
+    most 1), pairs, beyond (share of pairs whose p-value is below 1 - level) and beyond_fdr (share whose
+    q-value, after false-discovery control, is below `fdr`).
     pairs: prompt_a, prompt_b, difference, low, high (quantiles of the draws), p_value, q_value. The p-value is that of a
     t-test of the difference against its bootstrap standard error, and no smaller than that of a sign test of as many
     units as the two prompts score differently: counting draws could give none below 2 / (draws + 1), and among the 1,431
@@ -66,7 +66,7 @@ def query_noise(
             # A difference has twice the variance of one prompt's own part, which the pairing leaves.
             "noise_share": min(1.0, paired**2 / 2 / between) if between > 0 else np.nan,
             "pairs": len(pairs), "beyond": float((pairs["p_value"] < 1 - level).mean()),
-            "beyond_fdr": float((pairs["q_value"] < 1 - level).mean()),
+            "beyond_fdr": float((pairs["q_value"] < fdr).mean()),
         })  # fmt: skip
         frames.append(pairs.drop(columns="error").assign(**named))
     columns = [*KEY, "prompt_a", "prompt_b", "difference", "low", "high", "p_value", "q_value"]

@@ -16,6 +16,7 @@ from scipy import stats
 from helpers.ties import levelled
 
 MODES = ("independent", "shared")
+HOLES = ("mteb", "present")
 
 
 @dataclass(frozen=True)
@@ -63,12 +64,14 @@ def random_boards(
     mode: str = "independent",
     seed: int = 42,
     exact_limit: int = 200_000,
+    holes: str = "mteb",
 ) -> PointDraws:
     """Borda points when prompts are drawn at random, uniformly over those that a model has on a task.
 
     mode "independent": every model draws its own prompt on every task; "shared": one prompt per task for all models
     (only prompts that all models with the task have). Draws of different tasks are independent.
-    Points are mteb's: models beaten, ties half; a model without the task gets 0 on it.
+    Points are mteb's: models beaten, ties half; a model without the task gets 0 on it and is beaten by all who have it.
+    holes "present": mean points over the tasks that a model has, against the models that have them (`leaderboard.borda`).
     Exact: the distribution of the points vector is convolved task by task while neither one task's combinations nor
     the number of distinct vectors exceeds `exact_limit`; otherwise `draws` random boards.
     """
@@ -79,15 +82,18 @@ def random_boards(
         raise ValueError(
             "values must be an array of (models, tasks, prompts) with at least one model and task"
         )
+    if holes not in HOLES:
+        raise ValueError(f"holes must be one of {', '.join(HOLES)}, not '{holes}'")
     tasks = [_codes(values[:, t]) for t in range(values.shape[1])]
     exact = _exact(tasks, mode, exact_limit)
     if exact is not None:
-        return exact
+        return _of_present(exact, tasks, mode) if holes == "present" else exact
     rng = np.random.default_rng(seed)
     total = np.zeros((draws, values.shape[0]), dtype=np.int32)
     for codes in tasks:
         total += _points(_draw(codes, draws, mode, rng))
-    return PointDraws(total / 2, np.full(draws, 1 / draws), False)
+    boards = PointDraws(total / 2, np.full(draws, 1 / draws), False)
+    return _of_present(boards, tasks, mode) if holes == "present" else boards
 
 
 def rank_table(boards: PointDraws, models: list[str], level: float = 0.95) -> pd.DataFrame:
@@ -135,6 +141,16 @@ def pairwise_wins(boards: PointDraws, models: list[str], block: int = 500) -> pd
         wins += np.tensordot(w, (gap + 1) / 2, axes=1)
     np.fill_diagonal(wins, np.nan)
     return pd.DataFrame(wins, index=pd.Index(models, name="model"), columns=models)
+
+
+def _of_present(boards: PointDraws, tasks: list[np.ndarray], mode: str) -> PointDraws:
+    """Mean points over the tasks that a model has: who lacks a task was counted as beaten there, by everybody alike."""
+    there = np.stack(
+        [(codes >= 0).any(axis=1) & (mode != "shared" or len(_shared_prompts(codes)) > 0) for codes in tasks]
+    )
+    given = (there * (~there).sum(axis=1, keepdims=True)).sum(axis=0)
+    own = (boards.points - given) / np.maximum(there.sum(axis=0), 1)
+    return PointDraws(levelled(own), boards.weight, boards.exact)
 
 
 def _codes(scores: np.ndarray) -> np.ndarray:

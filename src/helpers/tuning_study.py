@@ -79,7 +79,7 @@ def _scores_on(
     frames = []
     for preset, seed, model_spec in every_model(study, tuned):
         progress(f"{sets[0].search.task}: searching with {model_spec.label}")
-        scores = query_scores(load_model(model_spec, folder), sets, spec, study.seed)
+        scores = query_scores(load_model(model_spec, folder, study.sweep.device), sets, spec, study.seed)
         frames.append(scores.assign(preset=preset, seed=seed))
     table = pd.concat(frames, ignore_index=True)
     return table[["preset", "seed", *[c for c in table.columns if c not in ("preset", "seed")]]]
@@ -99,7 +99,7 @@ def instruction_geometry(
     geometry = geometry_settings(spec, data.name)
     tables, queries = [], []
     for preset, seed, model_spec in every_model(study, tuned):
-        model = load_model(model_spec, folder)
+        model = load_model(model_spec, folder, study.sweep.device)
         for whole in data.sets("test"):
             chosen = limited(whole, spec.instruction_queries, study.seed)
             bank = bank_for(geometry, chosen)
