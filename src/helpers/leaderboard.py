@@ -109,16 +109,22 @@ def scenarios(cells: pd.DataFrame, with_default: bool = True, holes: str = "mteb
     return pd.DataFrame(rows).sort_values(["default", "model"], ignore_index=True)
 
 
-def boards(cells: pd.DataFrame, values: Iterable[str] = BOARDS, holes: str = "mteb") -> pd.DataFrame:
+def boards(
+    cells: pd.DataFrame, values: Iterable[str] = BOARDS, holes: str = "mteb", with_default: bool = False
+) -> pd.DataFrame:
     """Long table of Borda boards by default, mean, median, worst, ... prompt: board, model, rank, points, tasks, holes.
 
+    with_default: whether the default is a candidate for best and worst.
     Two boards by mean score of the defaults are added: "default, mean score" and "default, mean of task types".
     """
     types = {
         str(k): str(v)
         for k, v in cells.dropna(subset=["task_type"]).groupby("task")["task_type"].first().items()
     }
-    parts = [borda(board_matrix(cells, v), holes).assign(board=v) for v in values]
+    parts = [
+        borda(board_matrix(cells, v, with_default and v in ("best", "worst")), holes).assign(board=v)
+        for v in values
+    ]
     default = board_matrix(cells, "default")
     parts.append(mean_board(default).assign(board="default, mean score"))
     parts.append(mean_board(default, types).assign(board="default, mean of task types"))
