@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
 import threading
@@ -145,7 +146,10 @@ def handler(server: LLMServer) -> type[BaseHTTPRequestHandler]:
                 self.connection.close()
                 return
             status, headers, body = reply  # type: ignore[misc]
-            content = (body if isinstance(body, str) else json.dumps(body)).encode()
+            if isinstance(body, dict) and "drip" in body:
+                return self._drip(body["drip"])
+            text = body if isinstance(body, (str, bytes)) else json.dumps(body)
+            content = text.encode() if isinstance(text, str) else text
             try:
                 self.send_response(status)
                 for name, value in ({"Content-Type": "application/json"} | headers).items():
@@ -155,6 +159,17 @@ def handler(server: LLMServer) -> type[BaseHTTPRequestHandler]:
                 self.wfile.write(content)
             except OSError:  # the client gave up
                 self.close_connection = True
+
+        def _drip(self, headers_too: bool) -> None:
+            start = b"X-Slow: " if headers_too else b"Content-Length: 99999\r\n\r\n"
+            self.close_connection = True
+            try:
+                self.wfile.write(b"HTTP/1.1 200 OK\r\n" + start)
+                for _ in range(100):
+                    self.wfile.write(b" ")
+                    time.sleep(0.05)
+            except OSError:
+                pass
 
         def log_message(self, *args: Any) -> None:
             pass
@@ -183,3 +198,13 @@ def running() -> Iterator[tuple[LLMServer, str]]:
     finally:
         http.shutdown()
         http.server_close()
+
+
+def packed(content: bytes) -> Reply:
+    """An answer that is sent compressed."""
+    return 200, {"Content_Encoding": "gzip"}, gzip.compress(content)
+
+
+def dripping(headers_too: bool) -> Callable[[dict[str, Any]], Reply]:
+    """An answer of which a byte arrives now and then, for ever."""
+    return lambda body: (200, {}, {"drip": headers_too})

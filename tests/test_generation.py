@@ -12,13 +12,14 @@ from types import SimpleNamespace
 
 import llm_server
 import pytest
-from llm_server import KEY, chat, error, slow
+from llm_server import KEY, chat, error, packed, slow
 
 from helpers.backends import open_backend
 from helpers.generation import generate
 from helpers.prompt_context import TaskContext
 from helpers.prompts import prompt_table, read_prompts
 from helpers.prompts_spec import GeneratorSpec
+from helpers.structured_answers import plain
 from helpers.study import Study, StudyError, TaskSpec
 
 TASKS = ["DemoRetrieval", "DemoSTS"]
@@ -313,6 +314,59 @@ def test_the_key_is_in_no_file_and_no_log(llm, tmp_path, caplog, capsys):
     shown = capsys.readouterr()
     assert "[key]" in written
     assert KEY not in written + caplog.text + shown.out + shown.err
+
+
+@pytest.mark.parametrize("place", ["model", "system_fingerprint", "finish_reason", "content", "reasoning"])
+def test_a_server_that_echoes_the_key_leaves_it_nowhere(llm, tmp_path, place):
+    def echo(body):
+        status, headers, answer = llm.good(body)
+        choice = answer["choices"][0]
+        spot = answer if place in answer else choice if place in choice else choice["message"]
+        spot[place] = f"{spot.get(place) or ''} {KEY}"
+        return status, headers, answer
+
+    llm.answer = echo
+    found = run(study(tasks=TASKS[:1]), tmp_path)
+    found.table.to_parquet(tmp_path / "prompt_provenance.parquet")
+    written = [p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()]
+    assert KEY.encode() not in b"".join(written) and KEY not in found.table.to_string()
+    assert b"[key]" in b"".join(written)
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        (packed(b" " * 9 * 2**20), "has more than 8 MiB"),
+        ((200, {}, "[" * 100_000), "nested too deeply"),
+        (chat('{"a":' * 100_000), "the JSON is incomplete"),
+        (chat("<think>" * 50_000 + "{"), "the JSON is incomplete"),
+    ],
+)
+def test_an_answer_without_bounds_ends_in_a_line(llm, tmp_path, answer, reason):
+    llm.answer = lambda body: answer
+    with pytest.raises(StudyError, match=reason):
+        run(study(tasks=TASKS[:1], retries=0, attempts=1), tmp_path).require_complete()
+
+
+def test_marks_of_reasoning_that_never_end_cost_no_time():
+    began = time.monotonic()
+    assert plain("<think>" * 50_000).startswith("<think>")
+    assert time.monotonic() - began < 2
+
+
+@pytest.mark.parametrize("headers_too", [False, True])
+def test_an_answer_that_drips_ends_at_the_time_out(llm, tmp_path, headers_too):
+    llm.answer = llm_server.dripping(headers_too)
+    began = time.monotonic()
+    found = run(study(tasks=TASKS[:1], timeout=0.3, retries=0, attempts=1), tmp_path)
+    assert time.monotonic() - began < 3 and "within 0.3 s" in found.missing["reason"][0]
+
+
+def test_what_no_file_can_hold_is_asked_for_again(llm, tmp_path):
+    broken = chat('{"prompts": ["a \\ud800:", "b:", "c:"]}')
+    broken[2]["model"], broken[2]["usage"] = "\ud800", {"prompt_tokens": 10**30, "completion_tokens": "many"}
+    found = one(llm, tmp_path, lambda body: broken)
+    assert len(found.table) == 3 and "half a character" in llm.requests[1]["messages"][-1]["content"]
 
 
 def test_the_readable_file_is_a_prompt_source(llm, tmp_path, monkeypatch):

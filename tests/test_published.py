@@ -3,6 +3,7 @@
 import io
 import json
 import tarfile
+import tracemalloc
 from pathlib import PurePosixPath
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 
 from helpers.prompts import prompt_id
 from helpers.published import prompt_statistics, read_results
-from helpers.result_files import content_digest, inner_path
+from helpers.result_files import content_digest, inner_path, json_files
 from helpers.result_rows import default_prefix, prompt_of
 from helpers.study import StudyError
 
@@ -242,3 +243,34 @@ def test_models_and_revisions_of_one_name_keep_apart(tmp_path):
     }
     labels = read_results(cache(tmp_path, files)).scores["model"].tolist()
     assert sorted(labels) == ["a/m @rev-one", "a/m @rev-two", "b/m"]
+
+
+def sparse(tar: tarfile.TarFile, n: int) -> None:
+    member = tarfile.TarInfo(f"results/o__m/1/{n}.json")
+    member.size, member.type = 0, tarfile.GNUTYPE_SPARSE
+    head = bytearray(member.tobuf(tarfile.GNU_FORMAT))
+    head[386:482] = b"".join(b"%011o\0" % number for number in (60 * 2**20, 0, 0, 0, 0, 0, 0, 0))
+    head[483:495] = b"%011o\0" % (60 * 2**20)
+    head[148:156] = b"%06o\0 " % (sum(head[:148]) + 8 * 32 + sum(head[156:]))
+    tar.fileobj.write(head)
+    tar.offset += len(head)
+
+
+def zeros(tar: tarfile.TarFile, n: int) -> None:
+    member = tarfile.TarInfo(f"results/o__m/1/{n}.json")
+    member.size = 30 * 2**20
+    tar.addfile(member, io.BytesIO(bytes(member.size)))
+
+
+@pytest.mark.parametrize(("content", "ending"), [(zeros, "gz"), (zeros, "bz2"), (sparse, "gz")])
+def test_an_archive_that_unpacks_to_gigabytes_is_refused(tmp_path, content, ending):
+    path = tmp_path / f"bomb.tar.{ending}"
+    with tarfile.open(path, f"w:{ending}") as tar:
+        for n in range(3):
+            content(tar, n)
+    assert path.stat().st_size < 10**6
+    tracemalloc.start()
+    with pytest.raises(StudyError, match=r"bomb\.tar\..* is not read: it"):
+        list(json_files(path))
+    assert tracemalloc.get_traced_memory()[1] < 100 * 2**20
+    tracemalloc.stop()

@@ -29,7 +29,7 @@ class AnswerStore:
                     continue
                 try:
                     found.append(dict(json.loads(line)))
-                except (ValueError, TypeError):
+                except (ValueError, TypeError, RecursionError):
                     self.damaged += 1
         return found
 

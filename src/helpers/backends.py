@@ -7,18 +7,22 @@ sent; it is in no object that is stored or shown, and is taken out of every text
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
+import re
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any, Protocol
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from pydantic import BaseModel, ConfigDict
 
+from helpers.bounded import ANSWER, TooLarge, read_answer, within
 from helpers.prompts_spec import GeneratorSpec
 
+FILE = 512 * 2**20  # bytes of the answers of a whole batch job
 HOSTED = "https://api.openai.com/v1"
 
 
@@ -109,7 +113,35 @@ def make_client(spec: GeneratorSpec) -> Any:
             "(Ollama: http://localhost:11434/v1, vllm serve: http://localhost:8000/v1)"
         )
     # Servers of one's own take any key; the client insists on one.
-    return OpenAI(api_key=key or "none", base_url=address, timeout=spec.timeout, max_retries=spec.retries)
+    return OpenAI(
+        api_key=key or "none", base_url=address, timeout=spec.timeout, max_retries=spec.retries,
+        http_client=_bounded_client(spec.timeout),
+    )  # fmt: skip
+
+
+def _bounded_client(seconds: float) -> Any:
+    """The client's own HTTP client, whose answers are bounded in size and in total time; files of a batch job more."""
+    import openai
+
+    class BoundedClient(openai.DefaultHttpxClient):
+        def send(self, request: Any, **keys: Any) -> Any:
+            is_file = re.search(r"/files(/[^/]+/content)?$", request.url.path) is not None
+            most, longest = (FILE, 30 * seconds) if is_file else (ANSWER, seconds)
+
+            def answered() -> Any:
+                return read_answer(
+                    super(BoundedClient, self).send(request, **keys | {"stream": True}), most, longest
+                )
+
+            try:
+                return within(longest, answered)
+            except TooLarge as error:
+                raise openai.OpenAIError(str(error)) from error
+            except TimeoutError as error:  # as the HTTP library's own, which the client tries again
+                library = importlib.import_module(type(request).__module__.partition(".")[0])
+                raise library.ReadTimeout(str(error), request=request) from None
+
+    return BoundedClient()
 
 
 def place(address: str) -> str:
@@ -123,9 +155,19 @@ def without_key(text: str, spec: GeneratorSpec) -> str:
     """The text with the key, and the password of the server's address, replaced."""
     address = os.environ.get(spec.base_url_env) or ""
     for secret in (os.environ.get(spec.key_env), urlsplit(address).password if address else None):
-        if secret and len(secret) >= 4:
-            text = text.replace(secret, "[key]")
+        for form in {secret, quote(secret, safe="")} if secret and len(secret) >= 4 else ():
+            text = text.replace(form, "[key]")
     return text
+
+
+def cleaned(found: Answer | Failure, spec: GeneratorSpec) -> Answer | Failure:
+    """What a server sent, every text of it without the key and in characters that a file can hold."""
+
+    def clean(text: str) -> str:
+        return without_key(text.encode("utf-8", "replace").decode(), spec)
+
+    fields = found.model_dump()
+    return type(found).model_validate({k: clean(v) if isinstance(v, str) else v for k, v in fields.items()})
 
 
 def chat_body(spec: GeneratorSpec, model: str, request: Request) -> dict[str, Any]:
@@ -156,21 +198,31 @@ def read_completion(content: Any, spec: GeneratorSpec) -> Answer | Failure:
         usage = content.get("usage") or {}
         text = message.get("content") or message.get("refusal") or ""
         reasoning = message.get("reasoning_content") or message.get("reasoning")
-        return Answer(
-            text=without_key(str(text), spec),
-            finish_reason=choice.get("finish_reason"),
-            model=content.get("model"),
-            fingerprint=content.get("system_fingerprint"),
-            reasoning=without_key(reasoning, spec) if isinstance(reasoning, str) else None,
-            prompt_tokens=usage.get("prompt_tokens"),
-            answer_tokens=usage.get("completion_tokens"),
+        answer = Answer(
+            text=str(text),
+            finish_reason=_short(choice.get("finish_reason")),
+            model=_short(content.get("model")),
+            fingerprint=_short(content.get("system_fingerprint")),
+            reasoning=reasoning if isinstance(reasoning, str) else None,
+            prompt_tokens=_count(usage.get("prompt_tokens")),
+            answer_tokens=_count(usage.get("completion_tokens")),
         )
-    except (KeyError, IndexError, TypeError, AttributeError, ValueError):
+        return cleaned(answer, spec)
+    except (KeyError, IndexError, TypeError, AttributeError, ValueError, RecursionError):
         shown = without_key(str(content), spec)[:120]
         return Failure(
             reason=f"the server's answer is no chat completion ({shown!r}); does {spec.base_url_env} end with /v1?",
             fatal=True,
         )
+
+
+def _short(value: Any) -> str | None:
+    """A word about an answer, such as why it ended; a server may send anything."""
+    return None if value is None else str(value)[:200]
+
+
+def _count(value: Any) -> int | None:
+    return value if type(value) is int and 0 <= value < 2**53 else None
 
 
 class OpenAIBackend:
@@ -227,9 +279,9 @@ class OpenAIBackend:
             return read_completion(json.loads(raw.text), self.spec)
         except openai.OpenAIError as error:
             return explain(error, self.spec, self.model)
-        except ValueError:
+        except (ValueError, RecursionError):
             return Failure(
-                reason=f"the server's answer is not JSON; does {self.spec.base_url_env} end with /v1?",
+                reason=f"the server's answer is not JSON, or nested too deeply; does {self.spec.base_url_env} end with /v1?",
                 fatal=True,
             )
 
@@ -276,6 +328,8 @@ def explain(error: Exception, spec: GeneratorSpec, model: str) -> Failure:
         return Failure(
             reason=f"no answer from {address} within {spec.timeout:g} s; raise prompts.generator.timeout"
         )
+    if isinstance(error.__cause__, TooLarge):
+        return Failure(reason=f"{address}: {error.__cause__}; check {spec.base_url_env}", fatal=True)
     if isinstance(error, openai.APIConnectionError):
         return Failure(reason=f"no connection to {address}; is the server running? ({spec.base_url_env})")
     if isinstance(error, openai.APIStatusError):

@@ -18,10 +18,12 @@ from helpers.backends import (
     Failure,
     Request,
     chat_body,
+    cleaned,
     explain,
     make_client,
     model_name,
     read_completion,
+    without_key,
 )
 from helpers.prompts_spec import GeneratorSpec
 from helpers.run import replacing, write_json
@@ -55,7 +57,7 @@ class BatchBackend:
 
         todo = {r.id: r for r in requests}
         # Jobs of an earlier process first: what they answer is not asked again.
-        for state in self._open_jobs(set(todo)):
+        for state in self._known_jobs(set(todo)):
             for found in self._collect_or_fail(state):
                 if todo.pop(found[0], None):
                     yield found
@@ -75,6 +77,18 @@ class BatchBackend:
                 if request.id not in answered:
                     yield request.id, Failure(reason=f"batch job {state['batch_id']} holds no answer to it")
 
+    def _known_jobs(self, wanted: set[str]) -> Iterator[dict[str, Any]]:
+        import openai
+
+        from helpers.study import StudyError
+
+        try:
+            yield from self._open_jobs(wanted)
+        except openai.OpenAIError as error:
+            raise StudyError(
+                f"the batch jobs cannot be looked at: {explain(error, self.spec, self.model).reason}"
+            ) from None
+
     def _open_jobs(self, wanted: set[str]) -> Iterator[dict[str, Any]]:
         for path in sorted(self.folder.glob("*.json")):
             state = json.loads(path.read_text(encoding="utf-8"))
@@ -83,7 +97,7 @@ class BatchBackend:
                 if state.get("batch_id") is None:
                     state["batch_id"] = self._find(state["job"])
                 if state["batch_id"]:
-                    self.report(
+                    self._say(
                         f"batch job {state['batch_id']}: picked up again ({len(state['requests'])} requests)"
                     )
                     yield state
@@ -110,7 +124,7 @@ class BatchBackend:
         with replacing(source) as temporary:
             temporary.write_text(content, encoding="utf-8")
         state: dict[str, Any] = {"job": job, "requests": [r.id for r in requests], "batch_id": None}
-        write_json(self.folder / f"{job}.json", state)
+        self._note(state)
         with open(source, "rb") as upload:
             file = self.client.files.create(file=upload, purpose="batch")
         batch = self.client.batches.create(
@@ -120,9 +134,17 @@ class BatchBackend:
             metadata={"helpers_job": job},
         )
         state["batch_id"] = batch.id
-        write_json(self.folder / f"{job}.json", state)
-        self.report(f"batch job {batch.id}: {len(requests)} requests submitted")
+        self._note(state)
+        self._say(f"batch job {batch.id}: {len(requests)} requests submitted")
         return state
+
+    def _note(self, state: dict[str, Any]) -> None:
+        """Write a job's file; what a server says of the job goes through the same cleaning as its answers."""
+        told = {k: without_key(v, self.spec) if isinstance(v, str) else v for k, v in state.items()}
+        write_json(self.folder / f"{state['job']}.json", told)
+
+    def _say(self, line: str) -> None:
+        self.report(without_key(line, self.spec))
 
     def _collect_or_fail(self, state: dict[str, Any]) -> Iterator[tuple[str, Answer | Failure]]:
         import openai
@@ -151,9 +173,10 @@ class BatchBackend:
         why = "; ".join(str(p.message) for p in problems[:3]) or "it is asked again in the next run"
         for request_id in state["requests"]:
             if request_id not in answered:
-                yield request_id, Failure(reason=f"batch job {batch.id} is {batch.status}: {why}")
+                reason = f"batch job {batch.id} is {batch.status}: {why[:300]}"
+                yield request_id, cleaned(Failure(reason=reason), self.spec)
         # Only now: a process that dies before has not stored everything yet.
-        write_json(self.folder / f"{state['job']}.json", state | {"collected": True, "status": batch.status})
+        self._note(state | {"collected": True, "status": batch.status})
 
     def _wait(self, state: dict[str, Any]) -> Any:
         said = ""
@@ -163,7 +186,7 @@ class BatchBackend:
             line = f"batch job {batch.id}: {batch.status}"
             line += f", {counts.completed} of {counts.total} done" if counts else ""
             if line != said:
-                self.report(line)
+                self._say(line)
                 said = line
             if batch.status in OVER:
                 return batch
@@ -173,15 +196,17 @@ class BatchBackend:
         try:
             record = json.loads(line)
             request_id = str(record["custom_id"])
-        except (ValueError, KeyError, TypeError):
+            response = dict(record.get("response") or {})
+        except (ValueError, KeyError, TypeError, RecursionError):
             return None
-        response = record.get("response") or {}
         if response.get("status_code") == 200:
             answer = read_completion(response.get("body"), self.spec)
             if isinstance(answer, Failure):
                 answer.fatal = False
             return request_id, answer
-        error = record.get("error") or (response.get("body") or {}).get("error") or {}
+        body = response.get("body")
+        error = record.get("error") or (body.get("error") if isinstance(body, dict) else None) or {}
         said = error.get("message") if isinstance(error, dict) else error
         status = response.get("status_code") or ""
-        return request_id, Failure(reason=f"batch answer {status}: {said or 'no reason given'}")
+        reason = f"batch answer {status}: {str(said or 'no reason given')[:300]}"
+        return request_id, cleaned(Failure(reason=reason), self.spec)

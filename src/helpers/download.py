@@ -13,14 +13,16 @@ from urllib.parse import quote
 
 import httpx
 
+from helpers.bounded import read_answer
 from helpers.published_spec import ResultsSource
-from helpers.result_files import content_digest, inner_path, json_files
+from helpers.result_files import MAX_BYTES, content_digest, inner_path, json_files
 from helpers.run import replacing
 from helpers.safe_paths import below, is_plain
 from helpers.study import StudyError, load_study, study_names
 
 GITHUB = "https://github.com"
 RAW = "https://raw.githubusercontent.com"
+LARGEST = 8 * 2**30  # bytes of one download
 Say = Callable[[str], None]
 
 
@@ -144,7 +146,7 @@ def fetch_reported(
                 if answer.status_code == 404:
                     continue
                 answer.raise_for_status()
-                json.loads(answer.text)  # a page of a proxy is no result
+                _require_json(answer, place)
                 with replacing(below(folder, place)) as temporary:
                     temporary.write_bytes(answer.content)
                 there += 1
@@ -209,6 +211,10 @@ def _transfer(url: str, part: Path, tag: Path, say: Say) -> None:
             for chunk in answer.iter_raw():
                 out.write(chunk)
                 done += len(chunk)
+                if done > LARGEST:
+                    raise StudyError(
+                        f"{url}: the server sends more than {LARGEST / 2**30:g} GiB; nothing is kept"
+                    )
                 if time.monotonic() - shown > 2:
                     shown = time.monotonic()
                     say(f"  {done / 1e6:.1f} MB" + (f" of {total / 1e6:.1f} MB" if total else ""))
@@ -216,13 +222,23 @@ def _transfer(url: str, part: Path, tag: Path, say: Say) -> None:
             raise httpx.RemoteProtocolError(f"{done} of {total} bytes")
 
 
+def _require_json(answer: httpx.Response, place: str) -> None:
+    try:
+        json.loads(answer.text)
+    except (ValueError, RecursionError):
+        raise StudyError(
+            f"{place}: what the server sent is no JSON (the page of a proxy?); try again"
+        ) from None
+
+
 def _patient_get(client: httpx.Client, url: str, attempts: int = 4, wait: float = 1.0) -> httpx.Response:
     """GET, again after a passing failure or when the server asks to slow down."""
     for attempt in range(attempts):
         last = attempt == attempts - 1
         try:
-            answer = client.get(url)
-        except httpx.TransportError:
+            with client.stream("GET", url) as stream:
+                answer = read_answer(stream, MAX_BYTES, seconds=300)
+        except (httpx.TransportError, TimeoutError):
             if last:
                 raise
         else:

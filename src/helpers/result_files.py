@@ -10,8 +10,10 @@ import zlib
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
+from helpers.bounded import TooLarge, largest_content, unpacked_size
 from helpers.study import StudyError
 
+MAX_FILES = 500_000
 MAX_BYTES = 64 * 2**20  # a result of one task is some kilobytes; more is a foreign file
 
 
@@ -91,24 +93,33 @@ def _folder_files(folder: Path) -> Iterator[tuple[PurePosixPath, bytes | str]]:
 
 def _archive_files(archive: Path) -> Iterator[tuple[PurePosixPath, bytes | str]]:
     try:
+        unpacked_size(archive)  # to the end, where the packer's checksum stands
         if tarfile.is_tarfile(archive) and _plain_and_cut(archive):
             raise tarfile.ReadError("its end is missing")
         # Not the stream mode "r|*": that takes a cut archive for a whole one. One pass: a member is read in its turn.
         with tarfile.open(archive, "r:*") as tar:
             found: dict[PurePosixPath, bytes | str] = {}
-            for member in tar:
+            left = largest_content(archive)
+            for number, member in enumerate(tar):
+                left -= member.size
+                if number >= MAX_FILES or left < 0:
+                    raise TooLarge(
+                        f"it holds more than {MAX_FILES:,} files or more bytes than its size allows"
+                    )
                 path = PurePosixPath(member.name.lstrip("./"))
                 if path.suffix != ".json" or member.isdir():
                     continue
-                if not member.isfile():
+                if member.issparse():  # gaps that no byte of the archive stands for
+                    found[path] = "is a sparse file; pack it again without"
+                elif not member.isfile():
                     found[path] = "is a link; links are not followed"
                 elif member.size > MAX_BYTES:
                     found[path] = f"has more than {MAX_BYTES // 2**20} MiB"
                 else:
                     handle = tar.extractfile(member)
                     found[path] = handle.read() if handle else "cannot be read"
-            while tar.fileobj is not None and tar.fileobj.read(1 << 20):
-                pass  # to the end, where the packer's checksum stands
+    except TooLarge as error:
+        raise StudyError(f"{archive.name} is not read: {error}") from None
     except (tarfile.TarError, EOFError, OSError, zlib.error, lzma.LZMAError) as error:
         raise StudyError(
             f"{archive.name} is not a whole tar archive ({type(error).__name__}: {error}); download it again"

@@ -33,9 +33,13 @@ def parse(text: str, shape: type[Shape], finish_reason: str | None = None) -> Sh
     problem = ""
     for candidate in reversed(found):
         try:
-            return shape.model_validate(candidate)
+            value = shape.model_validate(candidate)
+            json.dumps(candidate, ensure_ascii=False).encode()
+            return value
         except ValidationError as error:
             problem = problem or _readable(error)
+        except UnicodeEncodeError:
+            problem = problem or "a text holds half a character (a lone surrogate)"
     if finish_reason == "length":
         raise NotUsable(
             "the answer was cut off before the JSON ended; answer more briefly (or raise max_tokens)"
@@ -55,7 +59,7 @@ def plain(text: str, finish_reason: str | None = None) -> str:
     """
     if finish_reason == "length":
         raise NotUsable("the answer was cut off; answer more briefly (or raise max_tokens)")
-    left = re.sub(r"<(think|thinking|reasoning)>.*?</\1>", "", text, flags=re.DOTALL | re.IGNORECASE).strip()
+    left = _without_reasoning(text).strip()
     left = re.sub(r"^```\w*\n(.*?)\n?```$", r"\1", left, flags=re.DOTALL).strip()
     if len(left) > 1 and (left[0], left[-1]) in (('"', '"'), ("“", "”"), ("'", "'"), ("«", "»")):
         left = left[1:-1].strip()
@@ -66,13 +70,29 @@ def plain(text: str, finish_reason: str | None = None) -> str:
     return left
 
 
+def _without_reasoning(text: str) -> str:
+    """The text without what stands between `<think>` and `</think>`, and the like; an open end stays."""
+    kept, position, lower = [], 0, text.lower()
+    for tag in re.finditer(r"<(think|thinking|reasoning)>", lower) if len(lower) == len(text) else ():
+        if tag.start() < position:
+            continue
+        end = lower.find(f"</{tag[1]}>", tag.end())
+        if end < 0:
+            break
+        kept.append(text[position : tag.start()])
+        position = end + len(tag[1]) + 3
+    return "".join([*kept, text[position:]])
+
+
 def json_objects(text: str) -> Iterator[dict[str, Any]]:
     """Every outermost JSON object in a text, in its order."""
     decoder, position = json.JSONDecoder(), 0
     while (position := text.find("{", position)) >= 0:
         try:
             value, end = decoder.raw_decode(text, position)
-        except (ValueError, RecursionError):
+        except RecursionError:
+            return  # nested without end: no object of ours, and looking at every brace of it takes minutes
+        except ValueError:
             position += 1
             continue
         if isinstance(value, dict):
