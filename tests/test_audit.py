@@ -1,5 +1,7 @@
 """Comparability: each difference between a default and the prompt runs is found and named, and nothing else."""
 
+from types import SimpleNamespace
+
 import pandas as pd
 import pytest
 from board_cells import records
@@ -17,6 +19,7 @@ from helpers.audit import (
 )  # fmt: skip
 from helpers.public_scope import findings as scope_findings
 from helpers.public_scope import public_scope
+from helpers.published_study import comparability
 from helpers.task_scores import task_scores
 
 DEFAULT = {"kind": "default", "prompt_id": "default", "prompt": None, "main_score": 0.7}
@@ -162,6 +165,32 @@ def test_consequences_compare_views_and_findings_say_them():
         "1 of 1 reported defaults are not like for like" in texts
         and "the reported defaults 0 and 1 of 1; the measured defaults 1 and 0 of 1" in texts
     )
+
+
+def run_of(baselines, records=None):
+    """What `comparability` needs of a run: its study, and that no table of inputs is there."""
+    source = records and SimpleNamespace(records=records, reported=None)
+    study = SimpleNamespace(name="s", baselines=baselines, results_from=source)
+    return SimpleNamespace(study=study, has_table=lambda _: False)
+
+
+@pytest.mark.parametrize("baselines, status", [(["none", "default"], ["missing"]), (["none"], [])])
+def test_a_default_that_was_not_asked_for_is_not_missing(baselines, status):
+    scores = records([{}, {"prompt_id": "p1"}])
+    checks, *_, found = comparability(run_of(baselines), scores, task_scores(scores))
+    assert checks["status"].tolist() == status
+    assert ("asks for no default" in found[0]["text"]) == (baselines == ["none"])
+
+
+def test_records_that_the_study_does_not_choose_are_not_audited():
+    """The default lacks the records of split dev; the study reads test only."""
+    scores = records([{}, {"split": "dev"}, DEFAULT])
+    checks = comparability(
+        run_of(["default"], {"T": "test/default"}), scores, task_scores(scores, {"T": "test/default"})
+    )[0]
+    assert checks.set_index("check").loc["records (split/subset)", "status"] == "same"
+    checks = comparability(run_of(["default"], {"T": "mean"}), scores, task_scores(scores))[0]
+    assert checks.set_index("check").loc["records (split/subset)", "status"] == "differs"
 
 
 def test_nothing_is_said_about_nothing():

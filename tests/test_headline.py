@@ -99,7 +99,7 @@ def test_the_sentence_leaves_out_no_model_above_the_interval():
         cells_of(scores, {"a": {"x": 0.9, "y": 0.9}, "b": {"x": 0.1, "y": 0.2}, "c": {"x": 0.1, "y": 0.1}})
     )
     assert findings(table)[0]["text"].startswith(
-        "0 of 3 models report a mean score above the 95% interval that random prompts give; 1 above it have too few"
+        "0 of 3 models report a mean score above the 95% interval that random prompts give; 1 above it with too few"
     )
 
 

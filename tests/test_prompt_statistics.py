@@ -124,6 +124,17 @@ def test_sets_are_compared_per_model_and_task():
     assert "most for M on T (-0.400)" in comparison_findings(compare_sets(scores, prompts))[0]
 
 
+def test_enough_shuffles_are_made_to_survive_the_correction():
+    """A real difference among 30 comparisons: of 200 shuffles the smallest p-value, 1 / 201, would not survive."""
+    rng = np.random.default_rng(0)
+    scores, prompts = scored({"A": list(rng.normal(0.1, 0.01, 12)), "B": list(rng.normal(0.5, 0.01, 12))})
+    none = scores.assign(main_score=list(rng.normal(0.3, 0.1, 24)))
+    many = pd.concat([scores, *(none.assign(model=f"N{k}") for k in range(29))])
+    found = compare_sets(many, prompts, resamples=200).set_index("model")
+    assert found.loc["M", "differs"] and found["differs"].sum() == 1
+    assert found.loc["M", "resamples"] == 10 * 30 / 0.05 and (found["resamples"].drop("M") == 200).any()
+
+
 def test_a_difference_that_is_not_found_is_not_called_equality():
     scores, prompts = scored({"A": [0.1, 0.2, 0.3], "B": [0.15, 0.25, 0.35]})
     assert "could be missed" in comparison_findings(compare_sets(scores, prompts))[0]

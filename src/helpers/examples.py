@@ -1,4 +1,7 @@
-"""Three annotated figures with made-up numbers: how to read an inflation plot, a rank interval, a Q-D-A triangle."""
+"""Three annotated figures with made-up numbers: how to read an inflation plot, a rank interval, a Q-D-A triangle.
+
+The scores, weights and defaults are made up; labels, ranks and intervals are computed by the functions of the report.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +14,34 @@ import pandas as pd
 
 from helpers.charts import INK, PALETTE, show
 from helpers.charts_geometry import corners
+from helpers.leaderboard import borda
+from helpers.rank_distribution import random_boards, rank_table
+from helpers.sensitivity import sensitivity
 
-SCORES = [0.52, 0.53, 0.545, 0.55, 0.555, 0.56, 0.562, 0.57, 0.575, 0.58, 0.59, 0.60]  # of twelve prompts
+SCORES = [
+    0.52,
+    0.53,
+    0.537,
+    0.545,
+    0.55,
+    0.555,
+    0.56,
+    0.562,
+    0.566,
+    0.57,
+    0.575,
+    0.58,
+    0.586,
+    0.592,
+    0.60,
+]  # by prompt
+DEFAULTS = {"Model A": 0.611, "Model B": 0.588}
+SHIFTS = {"Model A": 0.0, "Model B": 0.02}
+BOARD = {  # two tasks, three prompts and the default of each model
+    "Model A": ([0.60, 0.64, 0.70], [0.50, 0.55, 0.57], 0.68),
+    "Model B": ([0.58, 0.63, 0.68], [0.49, 0.54, 0.58], 0.62),
+    "Model C": ([0.30, 0.33, 0.35], [0.20, 0.22, 0.27], 0.34),
+}
 
 
 @cache
@@ -23,8 +52,8 @@ def examples_html() -> str:
             inflation(),
             name="fig-example-inflation",
             title="Made-up example: the default of Model A flatters it, that of Model B does not",
-            alt="Two rows of ticks, one per prompt. Model A's diamond stands right of nearly all its ticks, Model B's in "
-            "the middle of its ticks.",
+            alt="Two rows of ticks, one per prompt. Model A's diamond stands right of all its ticks, Model B's in the "
+            "middle of its ticks.",
         ),
         show(
             ranks(),
@@ -57,25 +86,51 @@ def examples_html() -> str:
     )
 
 
+def example_labels() -> pd.DataFrame:
+    """The table of `sensitivity.sensitivity` for the scores of the first figure: one task, two models."""
+    rows = [
+        {
+            "model": model,
+            "task": "task",
+            "task_type": "STS",
+            "prompt_id": str(k),
+            "kind": kind,
+            "score": score,
+        }
+        for model, shift in SHIFTS.items()
+        for k, (kind, score) in enumerate(
+            [*(("prompt", s + shift) for s in SCORES), ("default", DEFAULTS[model])]
+        )
+    ]
+    return sensitivity(pd.DataFrame(rows), draws=100)
+
+
+def example_ranks() -> pd.DataFrame:
+    """Rank by default and rank interval of the second figure: columns model, low, high, rank."""
+    values = np.array([[first, second] for first, second, _ in BOARD.values()])
+    table = rank_table(random_boards(values), list(BOARD)).set_index("model")
+    default = borda(
+        pd.DataFrame({"task": [d for *_, d in BOARD.values()]}, index=pd.Index(BOARD, name="model"))
+    )
+    return pd.DataFrame({
+        "model": list(BOARD), "low": table["rank_low"].reindex(BOARD).tolist(),
+        "high": table["rank_high"].reindex(BOARD).tolist(), "rank": default.set_index("model")["rank"].reindex(BOARD).tolist(),
+    })  # fmt: skip
+
+
 def inflation() -> Any:
-    """An inflated and a representative default among the scores of twelve prompts."""
+    """An inflated and a representative default among the scores of fifteen prompts."""
     prompts = pd.DataFrame(
-        [
-            {"model": model, "score": score + shift}
-            for model, shift in (("Model A", 0.0), ("Model B", 0.02))
-            for score in SCORES
-        ]
+        [{"model": model, "score": score + shift} for model, shift in SHIFTS.items() for score in SCORES]
     )
     mean = prompts.groupby("model", as_index=False)["score"].mean()
-    default = pd.DataFrame({"model": ["Model A", "Model B"], "score": [0.596, 0.588]})
-    below = [
-        int((prompts.loc[prompts["model"] == m, "score"] < s).sum())
-        for m, s in zip(default["model"], default["score"], strict=True)
-    ]
+    default = example_labels().rename(columns={"default": "score", "n_prompts": "n"})
+    below = (default["percentile"] * default["n"]).round().astype(int)
     default["note"] = [
-        f"default above {n} of {len(SCORES)} prompts: {word}"
-        for n, word in zip(below, ("inflated", "representative"), strict=True)
+        f"default above {n} of {len(SCORES)} prompts: {label}"
+        for n, label in zip(below, default["label"], strict=True)
     ]
+    default = default[["model", "score", "note"]]
     y = alt.Y("model:N", title=None)
     x = alt.X("score:Q", title="main score", scale=alt.Scale(domain=[0.51, 0.63]))
     ticks = alt.Chart(prompts).mark_tick(thickness=2, size=17, color=PALETTE[0]).encode(x=x, y=y)
@@ -90,14 +145,8 @@ def inflation() -> Any:
 
 def ranks() -> Any:
     """Two models whose rank intervals overlap, and one whose rank is fixed."""
-    table = pd.DataFrame(
-        {
-            "model": ["Model A", "Model B", "Model C"],
-            "low": [1, 1, 3],
-            "high": [2, 2, 3],
-            "rank": [1, 2, 3],
-            "note": ["first by default, but B can pass", "overlaps A: no order", "always third"],
-        }
+    table = example_ranks().assign(
+        note=["first by default, but B can pass", "overlaps A: no order", "always third"]
     )
     base = alt.Chart(table).encode(y=alt.Y("model:N", title=None), tooltip=list(table.columns))
     x = alt.X("low:Q", title="rank", scale=alt.Scale(domain=[0.7, 4.6]), axis=alt.Axis(values=[1, 2, 3], format="d"))  # fmt: skip

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from helpers.leaderboard import board_matrix, borda
+from helpers.phrases import choose, out_of
 from helpers.prompt_draws import central, mean_scores, percentile
 from helpers.rank_distribution import prompt_scores
 from helpers.ties import compare
@@ -89,13 +90,13 @@ def findings(table: pd.DataFrame) -> list[dict[str, str]]:
         return []
     side, few = outside(known), known["verdict"].str.startswith("too few").to_numpy()
     up, down = int((side[~few] > 0).sum()), int((side[~few] < 0).sum())
-    text = f"{up} of {len(known)} models report a mean score above the 95% interval that random prompts give"
+    verb = choose(len(known), "reports", "report")
+    text = f"{out_of(up, len(known), 'model')} {verb} a mean score above the 95% interval that random prompts give"
     text += f", {down} below it" if down else ""
-    unsure = [f"{n} above" for n in [int((side[few] > 0).sum())] if n] + [
-        f"{n} below" for n in [int((side[few] < 0).sum())] if n
-    ]
-    if len(unsure):
-        text += f"; {' and '.join(unsure)} it have too few prompts to tell"
+    counted = (("above", int((side[few] > 0).sum())), ("below", int((side[few] < 0).sum())))
+    unsure = [f"{n} {where} it" for where, n in counted if n]
+    if unsure:
+        text += f"; {' and '.join(unsure)} with too few prompts to tell"
     if few.all():
         text = "Too few prompts to say whether a default lies outside what random prompts give"
     gap = (known["default"] - known["prompt_mean"]).mean()

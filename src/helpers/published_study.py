@@ -129,7 +129,10 @@ def comparability(
     kept = chosen_records(scores, known_records(source, scores))
     scope = public_scope.public_scope(kept)
     measured = cells.loc[cells["kind"] == "default", ["model", "task", "score"]]
-    own = audit.audit(scores)
+    own = audit.audit(kept)
+    asked = "default" in run.study.baselines
+    if not asked:  # what was not asked for is not missing
+        own = own[own["status"] != "missing"].reset_index(drop=True)
     strict = audit.cell_grades(own).query("strictly_like")[["model", "task"]]
     views = {"all measured ones": measured}
     if 0 < len(strict) < len(measured):
@@ -138,9 +141,12 @@ def comparability(
         } | views
     checks = own.assign(defaults="measured")
     found = audit.findings(own, "measured default") + public_scope.findings(scope)
+    if not asked and own.empty:
+        text = "The study asks for no default, so there is none to compare with the prompts."
+        found = [{"text": text, "figure": "tbl-audit"}, *found]
     reference = reported_defaults(source, run.study.name)
     if reference is not None:
-        other = audit.audit(scores, reference)
+        other = audit.audit(kept, reference)
         fair = audit.cell_grades(other).query("like_for_like")[["model", "task"]]
         reported = audit.reported_scores(reference, scores)
         same = audit.reported_scores(audit.same_records(reference, kept), scores)

@@ -197,7 +197,7 @@ def findings(table: pd.DataFrame, level: float = 0.95) -> list[dict[str, str]]:
             }
         )
     holes = int(table["n_missing"].sum()) if "n_missing" in table else 0
-    absent = int((table["label"] == "no default").sum())
+    absent = int((table["label"] == "no default").sum()) if len(placed) else 0  # none at all was said above
     if holes or absent:
         out.append({"text": f"{holes} prompt score(s) and {absent} default(s) are missing; they were left out, not counted as 0.",
                     "figure": ""})  # fmt: skip
