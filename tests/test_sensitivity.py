@@ -107,6 +107,15 @@ def test_findings_change_with_the_data_and_survive_none():
     assert findings(sensitivity(cells.iloc[:0])) == []
 
 
+def test_what_so_few_prompts_can_show_is_said():
+    """Fifteen prompts: p = 0.0134 at best, so of 40 defaults 11 must lie beyond all prompts (40 * 0.0134 / 0.05 = 10.7)."""
+    cells = random_cells(4, 10, 15)
+    said = " ".join(f["text"] for f in findings(sensitivity(cells, draws=50)))
+    assert "none of 40 defaults can be labelled unless 11 lie beyond all prompts" in said
+    few = " ".join(f["text"] for f in findings(sensitivity(random_cells(1, 2, 5), draws=50)))
+    assert "(at most 5) cannot prove that any default lies in a tail" in few
+
+
 def test_unequal_numbers_of_prompts_are_said():
     cells = cells_of({"m": {"a": [0.1, 0.2, 0.3], "b": [0.1, 0.2]}}, {"m": {"a": 0.2, "b": 0.2}})
     assert any(

@@ -7,6 +7,7 @@ the labels control the false discovery rate over all cells.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable
 from typing import Any
 
@@ -149,8 +150,13 @@ def model_summary(table: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def findings(table: pd.DataFrame, level: float = 0.95) -> list[dict[str, str]]:
-    """What the sensitivity table says, as sentences with computed numbers; empty input gives an empty list."""
+def findings(
+    table: pd.DataFrame, level: float = 0.95, tail: float = 0.25, fdr: float = 0.05
+) -> list[dict[str, str]]:
+    """What the sensitivity table says, as sentences with computed numbers; empty input gives an empty list.
+
+    tail, fdr: as the table was made with.
+    """
     if table.empty or "percentile" not in table:
         return []
     out: list[dict[str, str]] = []
@@ -186,7 +192,7 @@ def findings(table: pd.DataFrame, level: float = 0.95) -> list[dict[str, str]]:
         few = int(placed["n_prompts"].min())
         out.append({
             "text": f"With the false discovery rate controlled over {len(placed)} cells: {', '.join(words)}. "
-            f"The {level:.0%} interval of a percentile is {_width(placed):.0%} wide on average (from {few} prompts).",
+            f"The {level:.0%} interval of a percentile is {_width(placed):.0%} wide on average (from {few} prompts).{_reach(placed, tail, fdr)}",
             "figure": "fig-percentiles",
         })  # fmt: skip
     else:
@@ -204,7 +210,8 @@ def findings(table: pd.DataFrame, level: float = 0.95) -> list[dict[str, str]]:
     sizes = table.loc[table["n_prompts"] > 0, "n_prompts"]
     if len(sizes) and sizes.min() != sizes.max():
         out.append({"text": f"Cells have unequal numbers of prompts ({int(sizes.min())} to {int(sizes.max())}); "
-                    "every interval takes its own cell's number.", "figure": ""})  # fmt: skip
+                    "every interval takes its own cell's number, and to beat every prompt is harder where there are more.",
+                    "figure": ""})  # fmt: skip
     return [{k: v for k, v in entry.items() if v} for entry in out]
 
 
@@ -218,6 +225,17 @@ def _label(row: dict[Hashable, Any], tail: float, fdr: float) -> str:
     middle = compare(row["percentile"], tail) >= 0 and compare(row["percentile"], 1 - tail) <= 0
     n = int(row["n_prompts"])
     return "representative" if middle and tail_p_value(n, 0, n, tail) <= fdr else "undecided"
+
+
+def _reach(placed: pd.DataFrame, tail: float, fdr: float) -> str:
+    """How many defaults must lie beyond all prompts before one can be labelled, in words; nothing where one is enough."""
+    most = int(placed["n_prompts"].max())
+    needed = math.ceil(tail_p_value(most, 0, most, tail) * len(placed) / fdr - 1e-9)
+    if needed <= 1:
+        return ""
+    if needed > len(placed):
+        return f" So few prompts (at most {most}) cannot prove that any default lies in a tail."
+    return f" With at most {most} prompts none of {len(placed)} defaults can be labelled unless {needed} lie beyond all prompts."
 
 
 def _width(placed: pd.DataFrame) -> float:
