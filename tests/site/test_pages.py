@@ -98,13 +98,11 @@ def test_landing_page_explains_each_figure_with_a_made_up_example(site, number):
 
 
 def test_the_words_on_the_inflation_example_fit_its_numbers():
-    default = {"Model A": 0.596, "Model B": 0.588 - 0.02}
     notes = examples.inflation().to_dict()["datasets"].values()
     said = {r["model"]: r["note"] for rows in notes for r in rows if "note" in r}
-    for model, value in default.items():
-        assert said[model].startswith(
-            f"default above {sum(s < value for s in examples.SCORES)} of 12 prompts"
-        )
+    for model, default in examples.DEFAULTS.items():
+        below = sum(s + examples.SHIFTS[model] < default for s in examples.SCORES)
+        assert said[model].startswith(f"default above {below} of 15 prompts")
 
 
 def test_the_landing_page_tells_one_finding_of_each_of_three_steps():
