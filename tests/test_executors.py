@@ -16,6 +16,7 @@ from tiny import STATIC, prompt_rows, tiny_study
 
 from helpers import executors
 from helpers.executors import Group, Outcomes, Work, in_processes, work_list, worker_count
+from helpers.progress import Say
 from helpers.results import scores_table
 from helpers.study import load_study
 from helpers.sweep import GroupReport, group_folder, run_sweep
@@ -72,7 +73,7 @@ def test_a_group_that_kills_every_worker_takes_no_other_one_along(
     deadly, other = work_list(study)
     pools: list[int] = []
 
-    def one_pool(work: Work, groups: list[Group], count: int, gpus: list[str]) -> Outcomes:
+    def one_pool(work: Work, groups: list[Group], count: int, gpus: list[str], say: Say) -> Outcomes:
         pools.append(len(groups))
         if deadly in groups:
             raise BrokenProcessPool

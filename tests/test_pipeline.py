@@ -74,6 +74,7 @@ def states(root: Path) -> list[str]:
 def test_steps_run_in_order_and_a_second_run_reuses_them_all(project):
     code, out = run()
     assert code == OK and states(project) == ["done"] * 3 and status(project)["state"] == "complete"
+    assert "[1/3] 01_a: running (0:0" in out and "has not run" not in out
     assert "    hello from 01\n" in out and out.index("01_a") < out.index("03_b") < out.index("04_c")
     folder = project / "data" / "runs" / "mini"
     tables = {p.name: p.read_bytes() for p in (folder / "tables").iterdir()}
@@ -264,6 +265,7 @@ def test_a_killed_chain_is_seen_as_stopped_and_completes_later(project):
         command, stdout=subprocess.PIPE, text=True, env=os.environ | {"OMP_NUM_THREADS": "1"}
     )
     assert any("sleeping" in line for line in child.stdout)
+    assert plan_lines(prepare("mini"))[1].endswith("is running now")
     child.send_signal(signal.SIGKILL)
     child.wait()
     child.stdout.close()

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tiny import MINILM, STATIC, prompt_rows, tiny_study
 
-from helpers import progress
+from helpers import progress, sweep
 from helpers.executors import Work, _costs, work_list
 from helpers.group_note import GroupNote, request_of
 from helpers.sweep import GroupReport, group_line, prompts_of
@@ -23,6 +23,37 @@ def test_a_line_tells_the_time_left_where_it_is_known() -> None:
     report = GroupReport("m", "t", done=3, reused=1, seconds=2.0)
     assert group_line(1, 3, report, 75.0) == "[1/3] m x t: 3 computed, 1 reused in 2.0 s; about 1:15 left"
     assert group_line(3, 3, report, 75.0).endswith("in 2.0 s")
+
+
+def test_a_long_group_tells_its_scores_its_texts_and_the_time_left(tmp_path, monkeypatch) -> None:
+    """The default comes first; then every line names what is done of five scores and of the texts of a pass."""
+    monkeypatch.setattr(progress, "EVERY", 0.0)
+    study = tiny_study(tmp_path, [STATIC], ["DemoSTS"])
+    lines: list[str] = []
+    order = []
+    monkeypatch.setattr(sweep, "_try_cell", watched(sweep._try_cell, order))
+    rows = prompt_rows("DemoSTS", "a:", "b:", "c:")
+    sweep.run_group(study, tmp_path, rows, study.models[0], study.tasks[0], say=lines.append)
+    assert order == ["default", "none", "prompt", "prompt", "prompt"]
+    assert any(line.startswith("static x DemoSTS: 0 of 5 scores, embedding, ") for line in lines)
+    assert any("of 5 scores, about 0:0" in line and "texts" not in line for line in lines)
+    assert any(line.endswith(" left of these") for line in lines)
+
+
+def test_a_quick_group_tells_nothing(tmp_path: Path) -> None:
+    study = tiny_study(tmp_path, [STATIC], ["DemoSTS"])
+    lines: list[str] = []
+    rows = prompt_rows("DemoSTS", "a:")
+    sweep.run_group(study, tmp_path, rows, study.models[0], study.tasks[0], say=lines.append)
+    assert lines == []
+
+
+def watched(real, order: list[str]):
+    def try_cell(*given) -> None:
+        order.append(given[4].prompt.kind)
+        real(*given)
+
+    return try_cell
 
 
 def test_finished_groups_cost_nothing_and_a_larger_model_more(tmp_path: Path) -> None:

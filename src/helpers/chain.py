@@ -7,13 +7,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from filelock import FileLock, Timeout
+
 from helpers import file_hashes
 from helpers.notebooks import find_step, notebook_paths, read_notebook
 from helpers.parameters import ParameterError, check, declared
 from helpers.run import run_folder
 from helpers.run_owner import check_owner, reference
-from helpers.status import Status, inputs_of, read_status, why_again
+from helpers.status import Status, Step, inputs_of, read_status, why_again
 from helpers.study import Study, StudyError, check_names, load_study, study_path, unknown
+
+LOCK = ".lock"
 
 
 @dataclass
@@ -115,13 +119,27 @@ def prepare(
     return chain
 
 
+def is_busy(folder: Path) -> bool:
+    """Whether a command is running the notebooks of this run folder at this moment."""
+    if not folder.is_dir():
+        return False
+    try:
+        with FileLock(folder / LOCK, timeout=0):
+            return False
+    except Timeout:
+        return True
+
+
 def plan_lines(chain: Chain) -> list[str]:
     """What would run now and why, one line per step; nothing is computed."""
     lines = []
-    earlier_runs = ""
+    earlier_runs, pending, busy = "", Step(notebook=""), is_busy(chain.folder)
     for step in chain.selected:
         again = chain.why(step)
-        if again is None and earlier_runs:
+        if busy and chain.status.steps.get(step, pending).state == "running":
+            again = "is running now"
+            earlier_runs = earlier_runs or step
+        elif again is None and earlier_runs:
             again = f"reused if step {earlier_runs} gives the same tables as before"
         elif again is None:
             again = "reused"

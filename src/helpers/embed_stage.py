@@ -27,7 +27,7 @@ def embed_group(
 ) -> tuple[GroupReport, dict[str, Any]]:
     """Put every vector that a group's missing cells need into the run's embedding cache: (report, model identity).
 
-    Only what cannot be read from the cache later is scored here: the first cell of each subset, which shows what the
+    Only what cannot be read from the cache later is scored here: the first prompt of each subset, which shows what the
     task embeds, and baselines that keep stock mteb's batches. The group's note counts the cost; it is not finished.
     """
     report = GroupReport(model_spec.label, task_spec.name)
@@ -51,9 +51,10 @@ def embed_group(
 def embed_ahead(
     study: Study, place: Path, model: LoadedModel, task: Any, cells: list[Cell], report: GroupReport
 ) -> None:
-    """Score the first cell and the stock baselines of each subset, and only embed for the other cells."""
+    """Score the stock baselines and the first prompt of each subset, and only embed for the other cells."""
     for encoder, part in sweep._parts(study, model, task, cells):
-        now = [c for n, c in enumerate(part) if n == 0 or sweep.keeps_stock_batches(c.prompt, task)]
+        first = next((c for c in part if c.prompt.kind == "prompt"), part[0])
+        now = [c for c in part if c is first or sweep.keeps_stock_batches(c.prompt, task)]
         for cell in now:
             sweep._try_cell(study, place, encoder, task, cell, report)
         later = [cell for cell in part if cell not in now]

@@ -11,6 +11,7 @@ from helpers.application import Role
 from helpers.embedding_cache import Request
 from helpers.model_shape import is_pooled_transformer, prompt_is_text
 from helpers.prefix_reuse import FEWEST_TEXTS, encode_suffixes, prompt_states, split
+from helpers.progress import counted
 from helpers.prompt_pooling import encode_both
 from helpers.token_batches import in_batches, token_counts
 
@@ -79,9 +80,10 @@ def _check_may_encode(model: LoadedModel) -> None:
 def stock_vectors(st: Any, texts: Sequence[str], prefix: str, role: Role) -> np.ndarray:
     """What sentence-transformers gives for these texts and this prompt in batches of `STOCK_BATCH`."""
     encode_texts = encode_method(st, role)
-    vectors = np.asarray(
-        encode_texts(list(texts), prompt=prefix, batch_size=STOCK_BATCH, show_progress_bar=False)
-    )
+    with counted(st, STOCK_BATCH, len(texts)):
+        vectors = np.asarray(
+            encode_texts(list(texts), prompt=prefix, batch_size=STOCK_BATCH, show_progress_bar=False)
+        )
     _refuse_useless(vectors, [prefix + text for text in texts])
     return vectors
 

@@ -8,7 +8,7 @@ import os
 import time
 import uuid
 from collections.abc import Generator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -54,10 +54,12 @@ class Work:
 class Worker:
     """What one process keeps from group to group: the last model, and with `keep_tasks` the tasks' data."""
 
-    def __init__(self, work: Work, device: str | None = None, keep_tasks: bool = False) -> None:
+    def __init__(
+        self, work: Work, device: str | None = None, keep_tasks: bool = False, say: Say | None = None
+    ) -> None:
         sweep = work.study.sweep
         chosen = sweep.model_copy(update={"device": device or sweep.device})
-        self.work = work
+        self.work, self.say = work, say
         self.study = work.study.model_copy(update={"sweep": chosen})
         self.tasks: dict[str, Any] | None = {} if keep_tasks else None
         self._label = ""
@@ -76,6 +78,7 @@ class Worker:
             tasks=self.tasks,
             shared=True,
             known=self.work.notes.get(name(group)),
+            say=self.say,
         )
 
     def loaded(self, spec: ModelSpec) -> Any:
@@ -163,7 +166,7 @@ def _outcomes(work: Work, groups: Sequence[Group], say: Say) -> Outcomes:
     elif executor == "process":
         yield from in_processes(work, groups, say)
     else:
-        worker = Worker(work, keep_tasks=True)
+        worker = Worker(work, keep_tasks=True, say=say)
         yield from ((group, worker.run(group)) for group in groups)
 
 
@@ -237,7 +240,7 @@ def in_processes(work: Work, groups: Sequence[Group], say: Say, restarts: int = 
     left = list(groups)
     for attempt in range(restarts + 1):
         try:
-            for group, report in _one_pool(work, left, count, gpus):
+            for group, report in _one_pool(work, left, count, gpus, say):
                 left = [other for other in left if name(other) != name(group)]
                 yield group, report
             return
@@ -246,7 +249,7 @@ def in_processes(work: Work, groups: Sequence[Group], say: Say, restarts: int = 
             say(f"a worker died; {len(left)} groups are started again{how}")
     for group in left:
         try:
-            yield from _one_pool(work, [group], 1, gpus)
+            yield from _one_pool(work, [group], 1, gpus, say)
         except BrokenProcessPool:
             yield group, _died(work, group)
 
@@ -260,12 +263,18 @@ def _died(work: Work, group: Group) -> GroupReport:
     return report
 
 
-def _one_pool(work: Work, groups: Sequence[Group], count: int, gpus: list[str]) -> Outcomes:
-    pool = start_pool(work, count, gpus)
+def _one_pool(work: Work, groups: Sequence[Group], count: int, gpus: list[str], say: Say) -> Outcomes:
+    told, tell = multiprocessing.Pipe(duplex=False)
+    pool = start_pool(work, count, gpus, tell)
     try:
         running = {pool.submit(_run_in_worker, group): group for group in groups}
-        for future in as_completed(running):
-            yield running[future], future.result()
+        open_ones = set(running)
+        while open_ones:
+            finished, open_ones = wait(open_ones, timeout=1.0, return_when=FIRST_COMPLETED)
+            while told.poll():
+                say(told.recv())
+            for future in finished:
+                yield running[future], future.result()
     except BaseException:  # stopped by a person, or a worker died
         stop(pool)
         raise
@@ -279,13 +288,15 @@ def stop(pool: ProcessPoolExecutor) -> None:
     pool.shutdown(cancel_futures=True)
 
 
-def start_pool(work: Work, count: int, gpus: list[str]) -> ProcessPoolExecutor:
-    """Worker processes that share the devices and end with this process."""
+def start_pool(work: Work, count: int, gpus: list[str], tell: Any = None) -> ProcessPoolExecutor:
+    """Worker processes that share the devices and end with this process; `tell` is the pipe for their lines."""
     context = _process_context()
     free = context.SimpleQueue()
     for number in range(count):
         free.put(gpus[number % len(gpus)] if gpus else None)
-    return ProcessPoolExecutor(count, mp_context=context, initializer=_start_worker, initargs=(free, work))
+    return ProcessPoolExecutor(
+        count, mp_context=context, initializer=_start_worker, initargs=(free, work, tell)
+    )
 
 
 def _process_context() -> Any:
@@ -302,7 +313,7 @@ def _process_context() -> Any:
 _WORKER: Worker | None = None  # of this worker process
 
 
-def _start_worker(free: Any, work: Work) -> None:
+def _start_worker(free: Any, work: Work, tell: Any) -> None:
     """One thread per CPU process, one device per GPU process; set before torch is imported."""
     global _WORKER
     end_with_parent()
@@ -311,7 +322,8 @@ def _start_worker(free: Any, work: Work) -> None:
     if device is None:
         one_thread()
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
-    _WORKER = Worker(work, device)
+    # No lock is needed, which a worker that dies would keep: the system writes a short line whole.
+    _WORKER = Worker(work, device, say=tell.send if tell is not None else None)
 
 
 def one_thread() -> None:

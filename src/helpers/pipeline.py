@@ -15,12 +15,12 @@ import nbformat
 from filelock import FileLock, Timeout
 
 from helpers import provenance
-from helpers.chain import Chain
+from helpers.chain import LOCK, Chain
 from helpers.console import Console, clock
 from helpers.file_hashes import content_hash, keep
 from helpers.inputs import input_places
 from helpers.run_owner import claim
-from helpers.status import Step, read_status, snapshot, written
+from helpers.status import NEVER, Step, read_status, snapshot, written
 from helpers.study import StudyError
 
 OK, FAILED, INTERRUPTED = 0, 1, 130
@@ -33,7 +33,7 @@ def run_chain(chain: Chain, console: Console | None = None) -> int:
     """
     console = console or Console()
     chain.folder.mkdir(parents=True, exist_ok=True)
-    lock = FileLock(chain.folder / ".lock")
+    lock = FileLock(chain.folder / LOCK)
     try:
         with lock.acquire(timeout=0):
             claim(chain.folder, chain.study.name, chain.study_file)
@@ -59,7 +59,7 @@ def _run_selected(chain: Chain, console: Console) -> int:
             known.state, known.reason, known.reused = "done", None, True
             console.line(f"{head}: reused, finished {known.finished}")
             continue
-        console.line(f"{head}: {again} ({clock(time.monotonic() - began)} so far)")
+        console.line(f"{head}: {running(again)} ({clock(time.monotonic() - began)} so far)")
         result = _run_step(chain, step, console)
         if result != OK:
             ended = step
@@ -68,6 +68,11 @@ def _run_selected(chain: Chain, console: Console) -> int:
     _settle(chain, ended)
     _summary(chain, console, time.monotonic() - began)
     return result
+
+
+def running(again: str) -> str:
+    """What is said of a step that begins to run: why it runs, where that is more than that it never did."""
+    return "running" if again == NEVER else f"{again}, running"
 
 
 def _run_step(chain: Chain, step: str, console: Console) -> int:

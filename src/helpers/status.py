@@ -19,6 +19,7 @@ from helpers.parameters import TAG, declared
 from helpers.run import write_json
 from helpers.study import TASK_DATA_VARIABLE, Study, project_root
 
+NEVER = "has not run"
 WHAT_CHANGED = {
     "notebook": "the notebook",
     "study": "the study file",
@@ -120,11 +121,11 @@ def inputs_of(
 def why_again(before: Step | None, inputs: Mapping[str, str], folder: Path) -> str | None:
     """Why a step has to run (again), or None where its finished result can be used as it is."""
     if before is None:
-        return "has not run"
+        return NEVER
     if before.state == "running" or before.state == "failed":
         return "was stopped before its end" if before.state == "running" else "failed the last time"
     if not before.outputs:
-        return before.reason or "has not run"
+        return before.reason or NEVER
     changed = [WHAT_CHANGED.get(k, k) for k in inputs if inputs[k] != before.inputs.get(k)]
     if changed:
         return f"{' and '.join(changed)} changed"

@@ -33,6 +33,7 @@ from helpers.group_note import GroupNote, read_note, request_of, write_note
 from helpers.model_shape import pools_prompt, uses_chat_template
 from helpers.models import LoadedModel, digest, load_model
 from helpers.network import go_offline, may_pass
+from helpers.progress import Say, tell_scores, watching
 from helpers.prompts import Prompt
 from helpers.run import write_json
 from helpers.safe_paths import below, safe_name
@@ -43,6 +44,7 @@ logger = logging.getLogger(__name__)
 COPIES_COLUMNS = (
     "_create_dataloaders", "_evaluators.text.bitext_mining_evaluator", "_evaluators.pair_classification_evaluator"
 )  # fmt: skip
+BASELINES_FIRST = ("default", "none", "prompt")
 SCORED_BY = ("mteb", "scikit-learn", "scipy", "numpy", "pytrec-eval-terrier")
 
 
@@ -143,12 +145,14 @@ def run_group(
     tasks: dict[str, Any] | None = None,
     shared: bool = False,
     known: GroupNote | None = None,
+    say: Say | None = None,
 ) -> GroupReport:
     """All prompts of one (model, task): the unit that shares documents, and that one process works on at a time.
 
     Two processes on one run folder take turns per group through a file lock, which the system frees when its holder
     dies; the second one then finds the first one's cells. With `shared` it does not wait for the lock but reports the
     group as locked, and takes over a group whose note changed from `known`: another process finished it meanwhile.
+    A long group tells `say` now and then how far it is.
     """
     report = GroupReport(model_spec.label, task_spec.name)
     place = group_folder(folder, model_spec, task_spec)
@@ -164,7 +168,8 @@ def run_group(
             if model is None or callable(model):
                 model = model() if model is not None else model_or_error(model_spec, folder, study)
             started = time.monotonic()
-            _run_locked(study, place, prompts, task_spec, model, tasks, report)
+            with watching(say, f"{report.model} x {report.task}"):
+                _run_locked(study, place, prompts, task_spec, model, tasks, report)
             report.seconds = time.monotonic() - started
             with contextlib.suppress(OSError):  # a full disk; the report has what the note would say
                 write_note(place, request, report, load_seconds=started - began)
@@ -347,9 +352,13 @@ def _place_of(slot: dict[str, Any]) -> tuple[str, ...]:
 def _compute(
     study: Study, place: Path, model: LoadedModel, task: Any, cells: list[Cell], report: GroupReport
 ) -> None:
-    """Evaluate the missing cells of a group, all prompts of one subset together."""
+    """Evaluate the missing cells of a group, all prompts of one subset together; an interrupted one has its baselines.
+
+    The first prompt shows what the task embeds for prompts; the others' texts are embedded together.
+    """
+    tell_scores(0, len(cells))
     for encoder, part in _parts(study, model, task, cells):
-        ready = 1
+        ready = sum(cell.prompt.kind != "prompt" for cell in part) + 1
         for number, cell in enumerate(part):
             if number == ready:
                 ahead = encoder.prompts_ahead()
@@ -357,18 +366,23 @@ def _compute(
                 _prefetch(encoder, task, part[number : number + ahead])
                 ready = number + ahead
             _try_cell(study, place, encoder, task, cell, report)
+            tell_scores(report.done + report.failed, len(cells))
 
 
 def _parts(
     study: Study, model: LoadedModel, task: Any, cells: list[Cell]
 ) -> Iterator[tuple[SweepEncoder, list[Cell]]]:
-    """The cells of each subset and split with an encoder of their own, after the model has been probed with them."""
+    """The cells of each subset and split with an encoder of their own, after the model has been probed with them.
+
+    The default comes first, then no prompt, then the prompts: what a run that is stopped should have.
+    """
     if cells:
         _probe(model, cells)
     by_part: dict[tuple[str, str], list[Cell]] = {}
     for cell in cells:
         by_part.setdefault((cell.slot["split"], cell.slot["subset"]), []).append(cell)
     for (split, subset), part in by_part.items():
+        part.sort(key=lambda cell: BASELINES_FIRST.index(cell.prompt.kind))
         encoder = SweepEncoder(model, study.sweep.exact, study.sweep.bitext_side)
         encoder.searched_with = searched_with(task, subset, split)
         yield encoder, part

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from helpers.lanes import side_by_side
+from helpers.progress import tell_texts
 from helpers.run import write_json
 
 if TYPE_CHECKING:
@@ -38,10 +39,14 @@ def in_batches(model: LoadedModel, lengths: np.ndarray, encode_rows: EncodeRows)
         encode_batches = partial(in_lanes, partial(within_memory, encode_rows))
         budget = batch_budget(model, lengths, encode_batches)
         parts = [order[batch] for batch in batches(lengths[order], budget)]
+        done = 0
+        tell_texts(done, len(lengths))
         for rows, vectors in zip(parts, encode_batches(parts), strict=True):
             if out is None:
                 out = np.empty((len(vectors), len(lengths), vectors.shape[2]), dtype=np.float32)
             out[:, rows] = vectors
+            done += len(rows)
+            tell_texts(done, len(lengths))
     assert out is not None
     return out
 
