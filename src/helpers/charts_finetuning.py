@@ -8,7 +8,7 @@ import altair as alt
 import pandas as pd
 
 from helpers.charts import INK, MUTED, PALETTE
-from helpers.phrases import DIGITS
+from helpers.ties import levelled
 
 POOLS = {"normal": "targets alone", "random": "with foreign queries", "paraphrase": "with paraphrases"}
 POOL_COLOURS = [PALETTE[0], PALETTE[1], PALETTE[4]]
@@ -111,7 +111,7 @@ def instruction_gains(gains: pd.DataFrame, top: int = 12) -> Any:
 
 def _gained_most(rows: pd.DataFrame, top: int) -> pd.DataFrame:
     """The `top` rows that gained most, and in `more` how many others have the gain of the last of them."""
-    ordered = rows.assign(lost=-rows["gain"].astype(float).round(DIGITS)).sort_values(["lost", "text"])
+    ordered = rows.assign(lost=-levelled(rows["gain"])).sort_values(["lost", "text"])
     shown, rest = ordered.head(top), ordered.iloc[top:]
     return shown.assign(more=int((rest["lost"] == shown["lost"].max()).sum())).drop(columns="lost")
 

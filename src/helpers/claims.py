@@ -17,10 +17,10 @@ from helpers.charts_geometry import METRIC_NAMES, triangle_rows
 from helpers.charts_leaderboard import SCENARIOS
 from helpers.finetuning import BASELINE
 from helpers.hacking import largest_choice
+from helpers.headline import outside
 from helpers.instructions import NONE_ID
 from helpers.noise import share_of_pairs
 from helpers.phrases import (
-    DIGITS,
     cells_named,
     choose,
     count,
@@ -37,6 +37,8 @@ from helpers.phrases import (
 from helpers.prompt_statistics import style, words
 from helpers.prompts_spec import LEVELS
 from helpers.relevance import SET, quadrants, statistics_rows
+from helpers.ties import compare
+from helpers.variants import distinct
 
 LEVEL = 0.05
 NO_PROMPT = "There is no prompt"
@@ -95,17 +97,18 @@ def distribution(cells: pd.DataFrame) -> str:
     prompts = known[known["kind"] == "prompt"].groupby(["model", "task"], observed=True)["score"]
     own = prompts.agg(["min", "max"])
     default = known[known["kind"] == "default"].groupby(["model", "task"], observed=True)["score"].mean()
-    both = own.join(default, how="inner").round(DIGITS)
+    both = own.join(default, how="inner")
     if both.empty:
         return _widest(prompts)
-    above, below = int((both["score"] > both["max"]).sum()), int((both["score"] < both["min"]).sum())
+    above = int((compare(both["score"], both["max"]) > 0).sum())
+    below = int((compare(both["score"], both["min"]) < 0).sum())
     verb = choose(len(both), "scores", "score")
     return f"{out_of(above, len(both), 'default')} {verb} above every prompt, {below} below every prompt"
 
 
 def percentiles(table: pd.DataFrame) -> str:
-    """How many defaults are inflated, deflated or cannot be placed, with the false discovery rate controlled."""
-    placed = table[table["percentile"].notna()] if "percentile" in table else table.iloc[:0]
+    """How many defaults of models (`variants` apart) are inflated, deflated or cannot be placed."""
+    placed = distinct(table[table["percentile"].notna()]) if "percentile" in table else table.iloc[:0]
     if placed.empty:
         return "No default score to place among the prompts"
     counts = placed["label"].value_counts()
@@ -340,7 +343,7 @@ def recall(recalls: pd.DataFrame) -> str:
 def instruction_gains(gains: pd.DataFrame) -> str:
     """How many instructions gained; a case is one instruction under one training where there are several."""
     rows = gains[~gains["control"].astype(bool) & gains["group"].ne("none")]
-    gain = rows["gain"].round(DIGITS)
+    gain = compare(rows["gain"], 0)
     up, down = int((gain > 0).sum()), int((gain < 0).sum())
     trainings = len(rows[["preset", "seed"]].drop_duplicates())
     if trainings < 2:
@@ -371,8 +374,8 @@ def intervals(models: pd.DataFrame) -> str:
     known = known[~known["verdict"].str.startswith("too few")]
     if known.empty:
         return "No default to compare with random prompts"
-    outside = int(((known["default"] < known["low"]) | (known["default"] > known["high"])).sum())
-    said, verb = out_of(outside, len(known), "mean default"), choose(len(known), "lies", "lie")
+    n = int((outside(known) != 0).sum())
+    said, verb = out_of(n, len(known), "mean default"), choose(len(known), "lies", "lie")
     return f"{said} {verb} outside what random prompts give"
 
 
@@ -381,7 +384,7 @@ def pools(geometry: pd.DataFrame) -> str:
     known = geometry.dropna(subset=["normal", "paraphrase"])
     if known.empty:
         return "No task has paraphrases of its queries"
-    lower = int((known["paraphrase"] < known["normal"]).sum())
+    lower = int((compare(known["paraphrase"], known["normal"]) < 0).sum())
     return f"Paraphrases in the pool lower the best recall@1 in {out_of(lower, len(known), 'case')}"
 
 
@@ -390,7 +393,7 @@ def _widest(cells: Any) -> str:
     ranges = (cells.max() - cells.min())[cells.count() > 1].dropna()
     if ranges.empty:
         return "No two prompts have scores to compare"
-    if ranges.max() == 0:
+    if compare(ranges.max(), 0) == 0:
         return "Wording moves no score: all prompts of a model and task score alike"
     top = ranges[is_highest(ranges)].reset_index()
     most = " most" if len(ranges) > 1 else ""

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from helpers.geometry_report import distractor_summary
-from helpers.phrases import DIGITS, count, is_lowest, listed, out_of, signed
+from helpers.phrases import count, is_lowest, listed, out_of, signed
 from helpers.relevance import statistics_rows
 from helpers.run import run_folder
 from helpers.study import StudyError, project_root, unknown
@@ -202,7 +202,9 @@ def findings(found: Comparison) -> list[dict[str, str]]:
         out.append({"text": text, "figure": "tbl-compare-shared"})
     lost = found.geometry.dropna(subset=["normal", "paraphrase"])
     if len(lost):
-        change = (lost["paraphrase"] - lost["normal"]).round(DIGITS)
+        change = (lost["paraphrase"] - lost["normal"]).round(
+            12
+        )  # equal recalls may differ in their last digit
         worst = lost[is_lowest(change)]
         named = listed(f"{r.model} on {r.task}, study {r.study}" for r in worst.itertuples())
         text = (

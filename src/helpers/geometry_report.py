@@ -7,8 +7,9 @@ from collections.abc import Iterable
 import numpy as np
 import pandas as pd
 
-from helpers.phrases import DIGITS, choose, count, extent, is_highest, out_of, out_of_sets, units_of
+from helpers.phrases import choose, count, extent, is_highest, out_of, out_of_sets, units_of
 from helpers.relevance import MEAN, SET, STRUCTURE, quadrants, statistics_rows, top_k_share
+from helpers.ties import compare, levelled
 
 NAMES = {
     "displacement": "displ.",
@@ -169,7 +170,7 @@ def _about_nonsense(geometry: pd.DataFrame) -> Iterable[tuple[str, str]]:
         return
     inside, looked_at = [], []
     for key, part in rows.groupby(SET, sort=False):
-        if part["score"].round(DIGITS).nunique() < 2:
+        if len(np.unique(levelled(part["score"]))) < 2:
             continue  # all instructions score alike: nobody is among the best
         looked_at.append(key)
         nonsense = (part["group"] == "nonsense").to_numpy()
@@ -189,11 +190,12 @@ def _about_plain(geometry: pd.DataFrame) -> Iterable[tuple[str, str]]:
     rows = statistics_rows(geometry)
     if not len(rows):
         return
-    above = rows.groupby(SET)["gain"].max().round(DIGITS) > 0
-    clear = rows["gain_low"].round(DIGITS) > 0
+    highest = rows.groupby(SET)["gain"].max()
+    above = int((compare(highest, 0) > 0).sum())
+    clear = int((compare(rows["gain_low"], 0) > 0).sum())
     yield (
-        f"In {out_of_sets(int(above.sum()), above.reset_index())} some instruction scores above the query without any; "
-        f"in {out_of(int(clear.sum()), len(rows), 'case')} ({extent(rows)}) the gain's interval (over queries, not "
+        f"In {out_of_sets(above, highest.reset_index())} some instruction scores above the query without any; "
+        f"in {out_of(clear, len(rows), 'case')} ({extent(rows)}) the gain's interval (over queries, not "
         "adjusted) is above 0.",
         "fig-shift",
     )
@@ -267,9 +269,10 @@ def _about_distractors(distractors: pd.DataFrame) -> Iterable[tuple[str, str]]:
             f"{'; '.join(falls)}{_left_out(distractors[distractors['task'] == task])}.",
             "fig-distractors",
         )
-    lead = (summary["relevant"] - summary["other"]).round(DIGITS)
+    both = summary.dropna(subset=["relevant", "other"])
+    lead = compare(both["relevant"], both["other"])
     yield (
-        f"Beside paraphrases the best instruction describes the task in {out_of_sets(int((lead > 0).sum()), summary)} "
+        f"Beside paraphrases the best instruction describes the task in {out_of_sets(int((lead > 0).sum()), both)} "
         f"and does not in {int((lead < 0).sum())}; {int((lead == 0).sum())} tie.",
         "fig-distractors",
     )

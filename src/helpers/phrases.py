@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 import pandas as pd
 
-DIGITS = 12  # values that differ only beyond this digit are equal: sums of floats depend on their order
+from helpers.ties import compare
 
 
 def count(n: int, noun: str, many: str = "") -> str:
@@ -50,8 +50,7 @@ def signed(value: float, digits: int = 3) -> str:
 
 def is_highest(values: pd.Series) -> pd.Series:
     """True at the entries that share the largest value; nowhere where all are missing."""
-    rounded = values.astype(float).round(DIGITS)
-    return rounded == rounded.max()
+    return (compare(values, values.max()) == 0) & values.notna()
 
 
 def is_lowest(values: pd.Series) -> pd.Series:

@@ -15,6 +15,7 @@ from helpers.result_files import content_digest
 from helpers.run import Run, download_folder
 from helpers.study import StudyError, project_path
 from helpers.task_scores import chosen_records, task_scores
+from helpers.variants import variant_of
 
 RESULTS_VARIABLE = "PUBLISHED_RESULTS"
 REPORTED_VARIABLE = "PUBLISHED_DEFAULTS"
@@ -29,10 +30,11 @@ def study_scores(run: Run) -> pd.DataFrame:
     if source is None:
         return run.table("scores")
     found = load_published(source, run.study.name)
-    run.save_table("scores", found.scores)
+    scores = found.scores.assign(variant_of=found.scores["model"].map(variant_of(found.scores)))
+    run.save_table("scores", scores)
     run.save_table("problems", found.problems)
     run.save_table("published_prompts", found.prompts)
-    return found.scores
+    return scores
 
 
 def study_cells(run: Run, scores: pd.DataFrame) -> pd.DataFrame:

@@ -14,8 +14,8 @@ import pandas as pd
 from scipy.stats import mannwhitneyu, norm, spearmanr
 from statsmodels.stats.multitest import multipletests
 
-from helpers.phrases import DIGITS
 from helpers.separability import separability
+from helpers.ties import compare, levelled
 
 SET = ["model", "task", "subset"]
 STRUCTURE = ("displacement", "similarity_improvement", "angulation", "selectivity")
@@ -30,7 +30,7 @@ def top_k_share(score: np.ndarray, relevant: np.ndarray, k: int | None = None) -
     k = int(relevant.sum()) if k is None else k
     if k == 0 or k > len(score):
         return float("nan")
-    score = np.round(score, DIGITS)
+    score = levelled(score)
     border = np.sort(score)[::-1][k - 1]
     surely, tied = score > border, score == border
     return float((relevant[surely].sum() + relevant[tied].mean() * (k - surely.sum())) / k)
@@ -55,7 +55,7 @@ def rank_biserial(score: np.ndarray, relevant: np.ndarray) -> tuple[float, float
     n1, n2 = int(relevant.sum()), int((~relevant).sum())
     if n1 == 0 or n2 == 0:
         return float("nan"), float("nan")
-    score = np.round(score, DIGITS)
+    score = levelled(score)
     test = mannwhitneyu(score[relevant], score[~relevant], alternative="two-sided")
     return float(2 * test.statistic / (n1 * n2) - 1), float(test.pvalue)
 
@@ -135,7 +135,7 @@ def correlation_table(geometry: pd.DataFrame, confidence: float = 0.95) -> pd.Da
 
 def spearman(x: np.ndarray, y: np.ndarray, confidence: float = 0.95) -> tuple[float, float, float, float]:
     """(rho, low, high, p). The interval is Fisher's z with variance (1 + rho^2 / 2) / (n - 3)."""
-    x, y = np.round(x, DIGITS), np.round(y, DIGITS)
+    x, y = levelled(x), levelled(y)
     if len(x) < 4 or np.ptp(x) == 0 or np.ptp(y) == 0:
         return (float("nan"),) * 4
     test = spearmanr(x, y)
@@ -155,11 +155,10 @@ def quadrants(geometry: pd.DataFrame, shift: float | None = None, gain: float = 
     "big shift, no gain", "small shift, gain", "small shift, no gain".
     """
     out = statistics_rows(geometry).copy()
-    moved = out["displacement"].round(DIGITS)
-    own = moved.groupby([out[c] for c in SET], dropna=False)
-    out["shift_limit"] = own.transform("median") if shift is None else shift
-    big = np.where(moved > out["shift_limit"], "big shift", "small shift")
-    better = np.where(out["gain"].round(DIGITS) > gain, "gain", "no gain")
+    limit = out.groupby(SET, dropna=False)["displacement"].transform("median") if shift is None else shift
+    out["shift_limit"] = limit
+    big = np.where(compare(out["displacement"], out["shift_limit"]) > 0, "big shift", "small shift")
+    better = np.where(compare(out["gain"], gain) > 0, "gain", "no gain")
     out["quadrant"] = [f"{b}, {g}" for b, g in zip(big, better, strict=True)]
     return out.reset_index(drop=True)
 

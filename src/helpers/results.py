@@ -12,14 +12,18 @@ import pandas as pd
 from helpers.cell_files import is_edited, read_cell
 from helpers.export import export_cells
 from helpers.group_cells import ListedCell, read_cells, settings_of
-from helpers.phrases import DIGITS, choose, count, is_highest, listed, out_of, out_of_sets
+from helpers.phrases import choose, count, is_highest, listed, out_of, out_of_sets
 from helpers.study import Study, StudyError, TaskSpec
 from helpers.sweep import group_folder, prompts_of
+from helpers.ties import compare
+from helpers.variants import variant_of
 
 SCORES = {
     "model": "string",
     "model_name": "string",
     "revision": "string",
+    "weights": "string",
+    "variant_of": "string",
     "task": "string",
     "task_type": "string",
     "split": "string",
@@ -97,10 +101,16 @@ def _result_paths(place: Path, listed: list[ListedCell] | None, wanted: set[str]
 
 
 def scores_table(study: Study, folder: Path, prompts: pd.DataFrame) -> pd.DataFrame:
-    """One row per cell of the study (schema `SCORES`): finished ones, and failed or missing ones with the reason."""
+    """One row per cell of the study (schema `SCORES`): finished ones, and failed or missing ones with the reason.
+
+    weights: digest of all tensors. variant_of: the model of the study with the same weights that stands before this one
+    (`variants`), missing for a model of its own.
+    """
     rows = [_row(record) for _, record in current_cells(study, folder, prompts)]
     rows += list(_unfinished(study, folder, prompts, rows))
     table = conform(pd.DataFrame(rows), SCORES)
+    twins = variant_of(table, [model.label for model in study.models])
+    table["variant_of"] = table["model"].map(twins).astype("string")
     return table.sort_values(KEY, kind="stable").reset_index(drop=True)
 
 
@@ -111,6 +121,7 @@ def _row(record: dict[str, Any]) -> dict[str, Any]:
         **record["slot"],
         "model_name": model["name"],
         "revision": model["revision"],
+        "weights": model["weights"],
         "task_type": record["task_type"],
         "languages": "|".join(record["languages"]),
         "kind": record["kind"],
@@ -285,8 +296,9 @@ def findings(scores: pd.DataFrame, inputs: pd.DataFrame) -> list[dict[str, str]]
     )
     prompted = prompted[prompted["count"] > 1]
     if len(prompted):
-        width = (prompted["max"] - prompted["min"]).round(DIGITS)
-        if width.max() > 0:
+        width = prompted["max"] - prompted["min"]
+        moved = compare(prompted["max"], prompted["min"]) > 0
+        if moved.any():
             named = (
                 f"{r.model} on {r.task} ({r.subset}) from {r.min:.3f} to {r.max:.3f} over {count(r.prompts, 'prompt')}"
                 for r in prompted[is_highest(width)].rename(columns={"count": "prompts"}).itertuples()
@@ -295,7 +307,7 @@ def findings(scores: pd.DataFrame, inputs: pd.DataFrame) -> list[dict[str, str]]
                 f"The wording moves {listed(named)}; that is the widest of {count(len(prompted), 'spread')}, their median "
                 f"is {width.median():.3f}."
             )
-        idle = prompted[width == 0]
+        idle = prompted[~moved]
         if len(idle):
             models = listed(set(idle["model"]), 3)
             sentences.append(f"No prompt changes the score in {out_of_sets(len(idle), prompted)}: {models}.")

@@ -17,6 +17,7 @@ from scipy import special, stats
 
 from helpers.spread import spread_table
 from helpers.ties import compare
+from helpers.variants import distinct
 
 LABELS = ("inflated", "representative", "deflated", "undecided", "no default", "no prompts")
 
@@ -90,7 +91,8 @@ def sensitivity(
     """One row per (model, task): spread over prompts, and the place and label of the default score.
 
     cells: a `task_scores` table. tail: how much of the distribution counts as a tail. fdr: the rate of false labels
-    "inflated" or "deflated" that is tolerated over all cells; method "bh" (independent or positively dependent
+    "inflated" or "deflated" that is tolerated over all cells (over those of models, and apart from them over those of
+    their `variants`, which test the same weights again); method "bh" (independent or positively dependent
     cells) or "by" (any dependence).
 
     Labels. inflated: the default's percentile is above 1 - tail, its place in the middle part is rejected at the
@@ -116,7 +118,13 @@ def sensitivity(
         [place(default.get(k, np.nan), prompts.get(k, np.array([])), level, tail) for k in pairs]
     )
     table = pd.concat([table, places], axis=1)
-    table["q_value"] = adjusted(table["p_value"].to_numpy(float), method)
+    variants = (
+        cells.groupby("model")["variant_of"].first() if "variant_of" in cells else pd.Series(dtype=object)
+    )
+    table["variant_of"] = table["model"].map(variants)
+    table["q_value"] = np.nan
+    for family in (table["variant_of"].isna(), table["variant_of"].notna()):
+        table.loc[family, "q_value"] = adjusted(table.loc[family, "p_value"].to_numpy(float), method)
     table["label"] = [_label(row, tail, fdr) for row in table.to_dict("records")]
     return table
 
@@ -177,7 +185,7 @@ def findings(
             + ")."
         )
         out.append({"text": text, "figure": "fig-cv"})
-    placed = table[table["percentile"].notna()]
+    placed = distinct(table[table["percentile"].notna()])
     if len(placed):
         above, best, worst = (
             int(placed[c].sum()) for c in ("above_mean", "at_or_above_best", "at_or_below_worst")

@@ -10,7 +10,7 @@ import pandas as pd
 RECORD_KEYS = ["split", "subset"]
 CELL_COLUMNS = [
     "model", "task", "task_type", "prompt_id", "kind", "prompt", "level", "source", "application", "metric",
-    "score", "n_records", "n_missing",
+    "score", "n_records", "n_missing", "variant_of",
 ]  # fmt: skip
 Records = str | Mapping[str, str] | None
 
@@ -36,7 +36,10 @@ def task_scores(scores: pd.DataFrame, records: Records = None) -> pd.DataFrame:
         table[column] = None
     grouped = table.groupby(["model", "task", "kind", "prompt_id"], dropna=False, sort=False)
     cells = grouped.agg(
-        **{c: (c, "first") for c in ("task_type", "prompt", "level", "source", "application", "metric")},
+        **{
+            c: (c, "first")
+            for c in ("task_type", "prompt", "level", "source", "application", "metric", "variant_of")
+        },
         score=("score", "mean"),
         n_records=("score", "size"),
         n_missing=("hole", "sum"),

@@ -6,8 +6,9 @@ import pandas as pd
 
 from helpers.charts_finetuning import name_of
 from helpers.finetuning import BASELINE
-from helpers.phrases import DIGITS, choose, count, is_highest, is_lowest, listed, signed
+from helpers.phrases import choose, count, is_highest, is_lowest, listed, signed
 from helpers.relevance import top_k_share
+from helpers.ties import compare, levelled
 
 Finding = dict[str, str]
 
@@ -133,8 +134,8 @@ def gain_findings(gains: pd.DataFrame, top: int = 10) -> list[Finding]:
 
 def _gained(own: pd.DataFrame, top: int) -> str:
     """The sentence of `gain_findings` about one training."""
-    gain, relevant = own["gain"].round(DIGITS), own["relevant"].astype(bool)
-    k = min(top, int((gain > 0).sum()))
+    gain, relevant = pd.Series(levelled(own["gain"])), own["relevant"].astype(bool)
+    k = min(top, int((compare(gain, 0) > 0).sum()))
     if not k:
         return f"none of the {count(len(own), 'instruction')} gained among paraphrases."
     expected = k * top_k_share(gain.to_numpy(float), relevant.to_numpy(), k)
@@ -152,14 +153,14 @@ def effect_findings(effects: pd.DataFrame) -> list[Finding]:
     """The largest loss and gain on other tasks, and how many changes are distinguishable from none."""
     found = []
     for model, own in effects.dropna(subset=["difference"]).groupby("model", sort=False):
-        change = own["difference"].round(DIGITS)
+        change = own["difference"]
         ends = [
             f"the largest {word} is {signed(change[at].iloc[0], 4)} ({listed(own.loc[at, 'task'])})"
             if at.any()
             else f"no task shows a {word}"
             for word, at in (
-                ("loss", is_lowest(change) & (change < 0)),
-                ("gain", is_highest(change) & (change > 0)),
+                ("loss", is_lowest(change) & (compare(change, 0) < 0)),
+                ("gain", is_highest(change) & (compare(change, 0) > 0)),
             )
         ]
         known = own.dropna(subset=["low", "high"])

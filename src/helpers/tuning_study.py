@@ -16,14 +16,15 @@ from helpers.finetuning_spec import FinetuningSpec
 from helpers.geometry_spec import GeometrySpec
 from helpers.measurement import bank_for, embedder, geometry_table, measure
 from helpers.models import load_model
-from helpers.phrases import DIGITS
 from helpers.results import SCORES, conform, query_scores_table, scores_table
 from helpers.search_sets import InstructedSet, instructed_sets
 from helpers.study import Study, TaskSpec
 from helpers.sweep import run_sweep
 from helpers.tasks import SearchSet
+from helpers.ties import levelled
 from helpers.training_sets import TuningData, finetuning_of
 from helpers.tuning_evaluation import geometry_settings, paired_interval, query_scores
+from helpers.variants import other_models
 
 Progress = Callable[[str], None]
 BASE_SEED = -1  # the seed of the base model's rows: it has none
@@ -161,10 +162,9 @@ def instruction_gains(
             )  # fmt: skip
     columns = ["preset", "seed", *about, "n", "before", "after", "gain", "low", "high"]
     table = pd.DataFrame(rows, columns=columns)
-    # Rounded, because gains that are equal by counting differ in their last digit by the order of their sums.
     keys = {
         "place": table.groupby(["preset", "seed"], sort=False).ngroup(),
-        "lost": -table["gain"].astype(float).round(DIGITS),
+        "lost": -levelled(table["gain"]),
     }
     order = table.assign(**keys).sort_values(["place", "lost", "text"], kind="stable").index
     return table.loc[order].reset_index(drop=True)
@@ -271,8 +271,8 @@ def sensitivity_change(
     """The loop that neither study closes: does the tuned model depend less on its prompt? (per task, per model).
 
     First table: `sensitivity.sensitivity` of base and tuned models on the tasks swept with all prompts. Second: each
-    model's rank interval on the board of the study's other models (`others`, scores of step 02) and itself, prompts
-    drawn at random; the base model's row is the board before.
+    model's rank interval on the board of the study's other models (`others`, scores of step 02, without further variants of
+    the base model) and itself, prompts drawn at random; the base model's row is the board before.
     """
     from helpers.rank_distribution import prompt_scores, random_boards, rank_table
     from helpers.sensitivity import sensitivity
@@ -282,9 +282,8 @@ def sensitivity_change(
     if cells.empty:
         return pd.DataFrame(), pd.DataFrame()
     spread = sensitivity(cells, draws=draws, seed=seed)
-    rivals = (
-        others[~others["model"].isin(cells["model"]) & others["task"].isin(tasks)] if len(others) else others
-    )
+    rivals = others[others["task"].isin(tasks)] if len(others) else others
+    rivals = other_models(rivals, cells["model"].unique())
     rival_cells = task_scores(rivals) if len(rivals) else cells.iloc[:0]
     ranks = []
     for model in cells["model"].unique() if len(rival_cells) else []:
