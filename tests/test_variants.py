@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import shutil
+from pathlib import Path
+
 import pandas as pd
 import pytest
 from board_cells import cells_of, records
+from tiny import prompt_rows, tiny_study
+from tiny_models import random_sentence_transformer
 
 from helpers import claims, sensitivity
 from helpers.agreement import agreement
 from helpers.leaderboard import board_matrix, borda
+from helpers.results import scores_table
+from helpers.sweep import run_sweep
 from helpers.task_scores import task_scores
 from helpers.variants import distinct, findings, other_models, variant_of
 
@@ -86,3 +93,20 @@ def test_the_column_survives_the_reduction_to_cells():
     rows = [{"model": "m", "variant_of": None}, {"model": "n", "variant_of": "m"}]
     found = task_scores(records(rows)).set_index("model")["variant_of"]
     assert found["n"] == "m" and pd.isna(found["m"])
+
+
+def test_the_sweep_finds_the_weights_of_a_model_in_a_copy_and_with_another_pooling(tmp_path: Path):
+    folder = random_sentence_transformer(tmp_path / "a", "bert", layers=1)
+    copy = shutil.copytree(folder, tmp_path / "copy")
+    specs = [
+        {"name": "local/z", "label": "z", "weights": f"path:{folder}"},
+        {"name": "local/copy", "label": "a copy", "weights": f"path:{copy}"},
+        {"name": "local/z", "label": "z, not pooled", "weights": f"path:{folder}", "include_prompt": False},
+    ]
+    study = tiny_study(tmp_path, specs, ["DemoSTS"], baselines=["default"], sweep={"workers": 1})
+    rows = prompt_rows("DemoSTS", "a:")
+    run_sweep(study, tmp_path / "run", rows, lambda line: None)
+    scores = scores_table(study, tmp_path / "run", rows)
+    assert scores["status"].eq("ok").all()
+    found = scores.drop_duplicates("model").set_index("model")["variant_of"].dropna().to_dict()
+    assert found == {"a copy": "z", "z, not pooled": "z"}

@@ -16,7 +16,7 @@ CHAPTERS = {
         *("prompts", "prompt_context", "prompt_rules", "prompt_checks", "near_duplicates"),
         *("prompt_statistics", "prompt_comparison", "paraphrase_quality"),
     ),
-    "Scores": ("application", "task_scores", "ties", "precision_probe", "audit", "public_scope"),
+    "Scores": ("application", "task_scores", "variants", "ties", "precision_probe", "audit", "public_scope"),
     "Inflation and deflation": ("spread", "sensitivity", "variance", "noise", "agreement", "precision"),
     "Leaderboards": (
         *("leaderboard", "extremes", "rank_distribution", "manipulation"),
