@@ -41,6 +41,7 @@ NO_QUANTITY = {
         "explorer",
         "finetuning",
         "geometry_study",
+        "prompt_origin",
         "prompt_review",
         "prompt_study",
     ),
