@@ -90,7 +90,7 @@ def test_results_of_a_model_that_cannot_be_loaded_any_more_are_failed(tmp_path: 
     (tmp_path / "model").rename(tmp_path / "elsewhere")
     run_sweep(study, folder, ROWS, progress=None)
     scores = results.scores_table(study, folder, ROWS)
-    assert set(scores["status"]) == {"failed"} and scores["reason"].str.contains("modules.json").all()
+    assert set(scores["status"]) == {"failed"} and scores["reason"].str.contains("there is no folder").all()
     (tmp_path / "elsewhere").rename(tmp_path / "model")
     assert run_sweep(study, folder, ROWS, progress=None)[0].reused == 3
     assert set(results.scores_table(study, folder, ROWS)["status"]) == {"ok"}

@@ -37,7 +37,7 @@ def embed_group(
     try:
         with FileLock(place / ".lock", timeout=0):
             began = time.monotonic()
-            model = load()
+            model = sweep.loaded_or_error(model_spec.label, load)
             started = time.monotonic()
             sweep._run_locked(study, place, prompts, task_spec, model, None, report, embed_ahead)
             report.seconds = time.monotonic() - started

@@ -13,7 +13,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from helpers.models import PACKAGED, digest
+from helpers.model_source import PACKAGED
+from helpers.models import digest
 from helpers.result_rows import SIDED_TYPES
 from helpers.run import replacing, write_json
 from helpers.safe_paths import below, is_plain, safe_name
@@ -148,6 +149,8 @@ def _setting_kwargs(study: Study, spec: ModelSpec, record: dict[str, Any], named
             kwargs[name] = record["model"][name]
     if spec.max_length is not None:
         kwargs["max_length"] = spec.max_length
+    if spec.truncate_dim is not None:
+        kwargs["truncate_dim"] = spec.truncate_dim
     if spec.template is not None:
         kwargs["template"] = spec.template
     if named and not _has_stock_weights(spec):

@@ -100,7 +100,9 @@ def tuned_spec(base: ModelSpec, preset: str, seed: int, folder: Path) -> ModelSp
     root = project_root()
     place = folder.relative_to(root).as_posix() if folder.is_relative_to(root) else str(folder)
     name = f"local/{base.name.rsplit('/', 1)[-1]}-{preset}-seed{seed}"
-    keep = base.model_dump(include={"application", "template", "dtype", "max_length", "parameters"})
+    keep = base.model_dump(
+        include={"application", "template", "dtype", "max_length", "truncate_dim", "parameters"}
+    )
     return ModelSpec(name=name, label=f"{preset}, seed {seed}", weights=f"path:{place}", **keep)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
@@ -161,7 +161,7 @@ class FinetuningSpec(BaseModel):
     variants: dict[PlainName, dict[str, Any]] = Field(
         default={}, description="presets of the study's own: settings by name"
     )
-    seeds: list[int] = [42]
+    seeds: list[Annotated[int, Field(ge=0, lt=2**32)]] = [42]
     template: str = TEMPLATE
     retrieval_instruction: str | None = Field(None, description="null: that of study 2 for the data")
     sts_instruction: str | None = Field(None, description="null: that of study 2 for the data")

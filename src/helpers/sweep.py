@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import cached_property
+from functools import cached_property, partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -104,16 +104,29 @@ def run_sweep(
 
 def model_or_error(spec: ModelSpec, folder: Path, study: Study) -> LoadedModel | StudyError:
     """The loaded model, or the error that each of its groups will record."""
-    try:
+
+    def load() -> LoadedModel:
         model = load_model(spec, folder, study.sweep.device)
         model.batch_tokens = study.sweep.batch_tokens
         model.has_twin = study.twin(spec) is not None
+        if model.identity["not_covered"]:
+            logger.warning("model %s: not compared: %s", spec.label, "; ".join(model.identity["not_covered"]))
         precision_probe.record(model, folder)
         return model
+
+    return loaded_or_error(spec.label, load)
+
+
+def loaded_or_error(label: str, load: Callable[[], LoadedModel | StudyError]) -> LoadedModel | StudyError:
+    """What `load` gives, or why it fails as an error of this model: whatever one model does, the others go on."""
+    try:
+        return load()
     except StudyError as error:
         return error
-    except FloatingPointError as error:
-        return StudyError(f"model {spec.label}: {error}")
+    except Exception as error:
+        logger.warning("model %s cannot be used", label, exc_info=True)
+        first = (str(error).splitlines() or [""])[0][:300]
+        return StudyError(f"model {label}: {type(error).__name__}: {first}")
 
 
 def group_line(number: int, total: int, report: GroupReport, seconds_left: float | None = None) -> str:
@@ -166,7 +179,8 @@ def run_group(
                 return report
             began = time.monotonic()
             if model is None or callable(model):
-                model = model() if model is not None else model_or_error(model_spec, folder, study)
+                load = model or partial(model_or_error, model_spec, folder, study)
+                model = loaded_or_error(model_spec.label, load)
             started = time.monotonic()
             with watching(say, f"{report.model} x {report.task}"):
                 _run_locked(study, place, prompts, task_spec, model, tasks, report)
