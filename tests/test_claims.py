@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from board_cells import cells_of
 
 from helpers import claims
 from helpers.prompt_statistics import style
@@ -44,6 +45,19 @@ def test_scores_name_the_cell_with_the_widest_range():
     assert claims.scores(scores) == "Wording moves a on T most: by 0.200 between its prompts"
     assert "moves b on T: by 0.100" in claims.scores(scores[scores["model"] == "b"])
     assert claims.scores(scores.assign(status="failed")) == "No two prompts have scores to compare"
+
+
+def test_the_widest_range_is_one_over_equal_numbers_of_prompts():
+    """a's three scores spread over 0.6, two of them over 0.4 on average; b's two over 0.5."""
+    cells = cells_of({"a": {"T": [0.0, 0.3, 0.6]}, "b": {"T": [0.1, 0.6]}})
+    assert claims.distribution(cells) == (
+        "Wording moves b on T most: by 0.500 between its prompts, equal numbers of them drawn for every model"
+    )
+
+
+def test_a_win_map_of_ties_is_even():
+    ties = pd.DataFrame([[np.nan, 0.5], [0.5, np.nan]], index=["a", "b"], columns=["a", "b"])
+    assert claims.wins(ties) == "Least certain: a and b are even (ties count half)"
 
 
 def test_defaults_are_counted_outside_the_range_of_their_prompts():
@@ -179,5 +193,16 @@ def test_studies_side_by_side(default, said):
         "model default low high verdict", ("a", default, 0.4, 0.6, ""), ("b", np.nan, 0.4, 0.6, "no default")
     )
     assert claims.intervals(models) == f"{said} mean default lies outside what random prompts give"
+    few = pd.concat(
+        [
+            models,
+            frame(
+                "model default low high verdict", ("c", 0.9, 0.4, 0.6, "too few prompts to call it inflated")
+            ),
+        ]
+    )
+    assert claims.intervals(few).startswith(said[:1] + " of 2") and claims.intervals(few).endswith(
+        ", 1 with too few prompts to tell"
+    )
     pools = frame("normal paraphrase", (0.8, 0.2), (0.5, 0.5), (0.5, np.nan))
     assert claims.pools(pools) == "Paraphrases in the pool lower the best recall@1 in 1 of 2 cases"

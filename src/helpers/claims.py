@@ -7,7 +7,6 @@ superlative names everything that ties for it; one over signed numbers goes by s
 from __future__ import annotations
 
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,6 +14,7 @@ import pandas as pd
 from helpers.charts_finetuning import name_of
 from helpers.charts_geometry import METRIC_NAMES, triangle_rows
 from helpers.charts_leaderboard import SCENARIOS
+from helpers.extremes import extreme_scores, numbers_of_prompts
 from helpers.finetuning import BASELINE
 from helpers.hacking import largest_choice
 from helpers.headline import outside
@@ -37,6 +37,7 @@ from helpers.phrases import (
 from helpers.prompt_statistics import style, words
 from helpers.prompts_spec import LEVELS
 from helpers.relevance import SET, quadrants, statistics_rows
+from helpers.task_scores import task_scores
 from helpers.ties import compare
 from helpers.variants import distinct
 
@@ -82,10 +83,8 @@ def prompt_similarity(pairs: pd.DataFrame, task: str) -> str:
 
 
 def scores(table: pd.DataFrame) -> str:
-    """The cell whose score moves most between prompts, and how far (means over subsets)."""
-    own = table[(table["status"] == "ok") & (table["kind"] == "prompt")]
-    means = own.groupby(["model", "task", "prompt_id"], observed=True)["main_score"].mean()
-    return _widest(means.groupby(level=["model", "task"], observed=True))
+    """The cell whose score moves most between prompts, and how far (`task_scores.task_scores`)."""
+    return _widest(task_scores(table))
 
 
 # -- 03: inflation and deflation -------------------------------------------------------------------------------------
@@ -99,7 +98,7 @@ def distribution(cells: pd.DataFrame) -> str:
     default = known[known["kind"] == "default"].groupby(["model", "task"], observed=True)["score"].mean()
     both = own.join(default, how="inner")
     if both.empty:
-        return _widest(prompts)
+        return _widest(cells)
     above = int((compare(both["score"], both["max"]) > 0).sum())
     below = int((compare(both["score"], both["min"]) < 0).sum())
     verb = choose(len(both), "scores", "score")
@@ -145,19 +144,19 @@ def noise(single: pd.DataFrame) -> str:
     return f"{beyond:.0%} of the differences between two prompts are beyond the noise of the test set"
 
 
-def agreement(agreed: pd.DataFrame) -> str:
+def agreement(agreed: pd.DataFrame, fdr: float = LEVEL) -> str:
     """In how many tasks the models agree on the better prompts."""
     known = agreed[agreed["kendall_w"].notna()] if len(agreed) else agreed
     if known.empty:
         return "Too few models or prompts to tell whether models agree on the better ones"
-    sure = int((known["q_value"] <= LEVEL).sum())
+    sure = int((known["q_value"] <= fdr).sum())
     return f"Models agree on the better prompts beyond chance in {out_of(sure, len(known), 'task')}"
 
 
-def traits(effects: pd.DataFrame) -> str:
+def traits(effects: pd.DataFrame, fdr: float = LEVEL) -> str:
     """How many traits of wording go with the score."""
     known = effects[effects["effect"].notna()]
-    sure = int((known["q_value"] <= LEVEL).sum())
+    sure = int((known["q_value"] <= fdr).sum())
     said, verb = out_of(sure, len(known), "trait"), choose(len(known), "goes", "go")
     return f"{said} of wording {verb} with the score beyond chance"
 
@@ -220,6 +219,9 @@ def wins(table: pd.DataFrame) -> str:
     if certain.min() == 0.5:
         return "Every order of two models is the same under all random prompts drawn"
     least = certain[is_lowest(certain)]
+    if compare(least.min(), 0) == 0:
+        said = listed(f"{one} and {other}" for one, other in least.index)
+        return f"Least certain: {said} are even (ties count half)"
     orders = [pair if pairs[pair][0] >= pairs[pair][1] else pair[::-1] for pair in least.index]
     said = listed(f"{winner} beats {loser}" for winner, loser in orders)
     return f"Least certain: {said} with probability {0.5 + least.min():.0%}"
@@ -371,12 +373,13 @@ def side_effects(effects: pd.DataFrame) -> str:
 def intervals(models: pd.DataFrame) -> str:
     """How many defaults lie outside the interval of random prompts (`comparison.model_rows`)."""
     known = models.dropna(subset=["default", "low", "high"])
-    known = known[~known["verdict"].str.startswith("too few")]
     if known.empty:
         return "No default to compare with random prompts"
-    n = int((outside(known) != 0).sum())
+    few = known["verdict"].str.startswith("too few")
+    n, unsure = (int((outside(known[part]) != 0).sum()) for part in (~few, few))
     said, verb = out_of(n, len(known), "mean default"), choose(len(known), "lies", "lie")
-    return f"{said} {verb} outside what random prompts give"
+    more = f", {unsure} with too few prompts to tell" if unsure else ""
+    return f"{said} {verb} outside what random prompts give{more}"
 
 
 def pools(geometry: pd.DataFrame) -> str:
@@ -388,9 +391,11 @@ def pools(geometry: pd.DataFrame) -> str:
     return f"Paraphrases in the pool lower the best recall@1 in {out_of(lower, len(known), 'case')}"
 
 
-def _widest(cells: Any) -> str:
-    """The widest range among scores grouped by model and task."""
-    ranges = (cells.max() - cells.min())[cells.count() > 1].dropna()
+def _widest(cells: pd.DataFrame) -> str:
+    """The widest range of scores between prompts of a `task_scores` table, over equal numbers of prompts per task."""
+    known = cells[(cells["kind"] == "prompt") & cells["score"].notna()]
+    known = known[known.groupby(["model", "task"], observed=True)["score"].transform("size") > 1]
+    ranges = extreme_scores(known, "best") - extreme_scores(known, "worst")
     if ranges.empty:
         return "No two prompts have scores to compare"
     if compare(ranges.max(), 0) == 0:
@@ -398,7 +403,11 @@ def _widest(cells: Any) -> str:
     top = ranges[is_highest(ranges)].reset_index()
     most = " most" if len(ranges) > 1 else ""
     its = choose(len(top), "its", "their")
-    return f"Wording moves {cells_named(top)}{most}: by {ranges.max():.3f} between {its} prompts"
+    numbers = numbers_of_prompts(known).loc[top["task"].unique()]
+    drawn = (
+        ", equal numbers of them drawn for every model" if (numbers["fewest"] < numbers["most"]).any() else ""
+    )
+    return f"Wording moves {cells_named(top)}{most}: by {ranges.max():.3f} between {its} prompts{drawn}"
 
 
 def _course(log: pd.DataFrame, column: str, what: str) -> str:

@@ -13,6 +13,8 @@ from rapidfuzz.distance import Levenshtein
 from rapidfuzz.process import cdist
 from sklearn.cluster import AgglomerativeClustering
 
+from helpers.ties import levelled
+
 
 def distances(texts: Sequence[str]) -> np.ndarray:
     """Normalised Levenshtein distances, (n, n) in [0, 1]: edits divided by the length of the longer text."""
@@ -34,7 +36,7 @@ def clusters(between: np.ndarray, threshold: float) -> np.ndarray:
 
 def medoid(between: np.ndarray, members: np.ndarray) -> int:
     """The member with the smallest sum of distances to the others, the first of several."""
-    return int(members[np.argmin(between[np.ix_(members, members)].sum(axis=1).round(12))])
+    return int(members[np.argmin(levelled(between[np.ix_(members, members)].sum(axis=1)))])
 
 
 def representatives(texts: Sequence[str], threshold: float) -> np.ndarray:

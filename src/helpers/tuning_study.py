@@ -20,6 +20,7 @@ from helpers.results import SCORES, conform, query_scores_table, scores_table
 from helpers.search_sets import InstructedSet, instructed_sets
 from helpers.study import Study, TaskSpec
 from helpers.sweep import run_sweep
+from helpers.task_scores import task_scores
 from helpers.tasks import SearchSet
 from helpers.ties import levelled
 from helpers.training_sets import TuningData, finetuning_of
@@ -215,14 +216,15 @@ def swept(
 def side_effect_table(
     scores: pd.DataFrame, queries: pd.DataFrame, base: str, n_boot: int, seed: int, kind: str = "default"
 ) -> pd.DataFrame:
-    """Main score before and after per task (mean over subsets) under one baseline, with an interval where one exists.
+    """Main score before and after per task (`task_scores`) under one baseline, with an interval where one exists.
 
     Intervals: paired bootstrap over queries (retrieval) or pairs (STS, difference of Spearman correlations); other
     task types keep no scores per text, their interval is missing. Columns: model, task, task_type, before, after,
     difference, low, high, n_units.
     """
-    own = scores[(scores["kind"] == kind) & (scores["status"] == "ok")]
-    means = own.groupby(["task", "task_type", "model"], sort=False)["main_score"].mean()
+    cells = task_scores(scores[scores["kind"] == kind])
+    own = cells[cells["score"].notna()]
+    means = own.groupby(["task", "task_type", "model"], sort=False)["score"].mean()
     rows = []
     for (task, task_type, model), after in means.items():
         before = means.get((task, task_type, base))
@@ -276,7 +278,6 @@ def sensitivity_change(
     """
     from helpers.rank_distribution import prompt_scores, random_boards, rank_table
     from helpers.sensitivity import sensitivity
-    from helpers.task_scores import task_scores
 
     cells = task_scores(scores[scores["task"].isin(tasks)])
     if cells.empty:
