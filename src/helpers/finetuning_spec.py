@@ -157,11 +157,11 @@ class FinetuningSpec(BaseModel):
     )
     configuration: Literal["paper", "cpu"] = "paper"
     training: dict[str, Any] = Field(default={}, description="settings that all presets share, by name")
-    presets: list[str] = ["distractor", "ablation"]
+    presets: list[str] = Field(["distractor", "ablation"], min_length=1)
     variants: dict[PlainName, dict[str, Any]] = Field(
         default={}, description="presets of the study's own: settings by name"
     )
-    seeds: list[Annotated[int, Field(ge=0, lt=2**32)]] = [42]
+    seeds: list[Annotated[int, Field(ge=0, lt=2**32)]] = Field([42], min_length=1)
     template: str = TEMPLATE
     retrieval_instruction: str | None = Field(None, description="null: that of study 2 for the data")
     sts_instruction: str | None = Field(None, description="null: that of study 2 for the data")
@@ -253,5 +253,5 @@ class FinetuningSpec(BaseModel):
 
 def _unknown(kind: str, name: str, known: Iterable[str]) -> str:
     close = difflib.get_close_matches(name, list(known), n=1)
-    hint = f"did you mean {close[0]}?" if close else f"known are {', '.join(sorted(known))}"
+    hint = f"did you mean {close[0]}?" if close else f"known are {', '.join(sorted(known)[:8])} …"
     return f"unknown {kind} '{name}'; {hint}"

@@ -6,10 +6,9 @@ import re
 from dataclasses import dataclass
 from functools import cache
 
-import yaml
-
 from helpers.html_table import escaped, prose
 from helpers.kit import site_file
+from helpers.yaml_files import parse_yaml
 
 PLACE = "index.html"  # the page that shows the glossary, from the site's root
 
@@ -33,7 +32,7 @@ def entries() -> tuple[Entry, ...]:
     """All terms in reading order."""
     return tuple(
         Entry(e["term"], e["text"], tuple(e["words"]), e["defined_by"])
-        for e in yaml.safe_load(site_file("glossary.yml"))
+        for e in parse_yaml(site_file("glossary.yml"), "glossary.yml")
     )
 
 

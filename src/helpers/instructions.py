@@ -15,8 +15,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pandas as pd
-import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+
+from helpers.errors import StudyError
+from helpers.yaml_files import read_yaml
 
 Bank = Literal["retrieval", "bitext-mining"]
 BANKS: tuple[Bank, ...] = ("retrieval", "bitext-mining")
@@ -34,7 +36,7 @@ LANGUAGE = "{lang}"
 NONE_ID = "none"
 
 
-class InstructionError(ValueError):
+class InstructionError(StudyError):
     """An instruction bank or an instruction that cannot be used; the message names the entry and the
     remedy.
     """
@@ -100,9 +102,9 @@ def load_instructions(
     """
     name = Path(path).name
     try:
-        raw = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise InstructionError(f"{name}: not readable as an instruction bank ({error})") from error
+        raw = read_yaml(Path(path))
+    except StudyError as error:
+        raise InstructionError(f"instruction bank: {error}") from None
     if not isinstance(raw, dict) or not isinstance(raw.get("instructions"), list):
         raise InstructionError(f"{name}: needs the key 'instructions' with a list")
     unknown = sorted(set(raw) - {"instructions", "controls"})

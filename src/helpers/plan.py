@@ -12,6 +12,7 @@ from helpers.model_source import check_present, missing_here
 from helpers.prompts import prompt_table
 from helpers.run import run_folder
 from helpers.study import Study, TaskSpec, check_names, project_path
+from helpers.study_references import check_references
 from helpers.sweep import group_folder
 from helpers.tasks import load_task, subset_data, task_class
 
@@ -33,6 +34,7 @@ def plan_table(study: Study, folder: Path | None = None) -> pd.DataFrame:
     check_names(study)
     for model in study.models:
         check_present(model)
+    check_references(study)
     folder = folder or run_folder(study.name)
     rows = []
     tasks = study.tasks if "02" in study.steps else []

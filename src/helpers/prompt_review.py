@@ -36,6 +36,10 @@ def read_review(path: Path, known: Iterable[tuple[str, str]] = ()) -> Review:
     from helpers.prompts import prompt_id
     from helpers.study import StudyError
 
+    if path.is_dir():
+        raise StudyError(
+            f"prompts.review_file: {path.name} is a folder; name a CSV file, which may be absent yet"
+        )
     if not path.is_file():
         return Review()
     try:

@@ -6,16 +6,18 @@ A prompt is never stripped or normalised. Its id is a hash of its text, so two p
 from __future__ import annotations
 
 import hashlib
-import json
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import pandas as pd
-import yaml
 
+from helpers.errors import StudyError
 from helpers.prompts_spec import LEVELS, PromptFile
+from helpers.study_errors import shown
+from helpers.yaml_files import parse_json, parse_yaml, read_text
 
 if TYPE_CHECKING:
     from helpers.study import Study
@@ -82,7 +84,7 @@ def with_baselines(decided: pd.DataFrame, study: Study) -> pd.DataFrame:
 
 def candidates(study: Study) -> pd.DataFrame:
     """Every prompt that the study's source has for its tasks and levels, before any check (columns as the table's)."""
-    from helpers.study import StudyError, project_path, unknown
+    from helpers.study import project_path, unknown
 
     spec = study.prompts
     if spec is None:
@@ -119,8 +121,6 @@ def candidates(study: Study) -> pd.DataFrame:
 
 def _require_complete(study: Study, table: pd.DataFrame) -> None:
     """Raise `StudyError` where generated prompts are fewer than the study wants."""
-    from helpers.study import StudyError
-
     spec = study.prompts
     assert spec is not None
     counts = table.groupby(["task", "level"]).size()
@@ -150,19 +150,15 @@ def read_prompts(path: Path) -> pd.DataFrame:
     A published record has a task, a context and one generated prompt; its level follows from which parts of the context
     are filled, its generator from the file's name. Raises `StudyError` naming the file, the key and the remedy.
     """
-    from helpers.study import StudyError
-
-    try:
-        text = path.read_text(encoding="utf-8")
-        content = json.loads(text) if path.suffix == ".json" else yaml.safe_load(text)
-    except FileNotFoundError:
-        raise StudyError(
-            f"{path.name}: there is no such prompt file; check prompts.file of the study"
-        ) from None
-    except (UnicodeDecodeError, ValueError, yaml.YAMLError) as error:
-        raise StudyError(f"{path.name}: not readable: {error}") from None
+    if not os.path.lexists(path):  # False, too, for a name that no file system takes
+        raise StudyError(f"{path.name[:80]}: there is no such prompt file; check prompts.file of the study")
+    text = read_text(path)
+    content = parse_json(text, path.name) if path.suffix == ".json" else parse_yaml(text, path.name)
     if isinstance(content, dict) and content.get("format") == FORMAT:
-        rows = [_own_row(path, number, record) for number, record in enumerate(content.get("prompts", []))]
+        records = content.get("prompts", [])
+        if not isinstance(records, list):
+            raise StudyError(f"{path.name}: prompts must be a list of records (given: {shown(records)})")
+        rows = [_own_row(path, number, record) for number, record in enumerate(records)]
     elif isinstance(content, list):
         ending = "-gen-prompts"
         generator = path.stem.removesuffix(ending) if path.stem.endswith(ending) else None
@@ -185,7 +181,7 @@ def row(
 
 
 def _level_rows(path: Path, content: dict[str, Any]) -> Iterable[dict[str, Any]]:
-    from helpers.study import StudyError, unknown
+    from helpers.study import unknown
 
     for task, levels in content.items():
         if not isinstance(levels, dict):
@@ -201,36 +197,30 @@ def _level_rows(path: Path, content: dict[str, Any]) -> Iterable[dict[str, Any]]
                 if not isinstance(text, str):
                     # YAML reads `- Query:` as a mapping: the usual slip.
                     raise StudyError(
-                        f"{path.name}: {task}.{level}[{number}]: {text!r} is not text; put it in quotes"
+                        f"{path.name}: {task}.{level}[{number}]: {shown(text)} is not text; put it in quotes"
                     )
                 yield row(str(task), text, level)
 
 
 def _own_row(path: Path, number: int, record: Any) -> dict[str, Any]:
-    from helpers.study import StudyError
-
-    try:
-        level = record.get("level")
-        if level is not None and level not in LEVELS:
-            raise ValueError(f"level {level!r}")
-        source, generator = record.get("source", "llm"), record.get("generator")
-        return row(_text(record["task"]), _text(record["text"]), level, source, generator)
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
-        problem = f"{type(error).__name__}: {error}"
-        raise StudyError(f"{path.name}: prompts[{number}]: {problem}; needs task and text") from None
+    place = f"{path.name}: prompts[{number}]"
+    task, text = (_text(record, key, place, "needs task and text") for key in ("task", "text"))
+    level, source, generator = record.get("level"), record.get("source", "llm"), record.get("generator")
+    if level is not None and level not in LEVELS:
+        raise StudyError(f"{place}: {shown(level)} is no level; known: {', '.join(LEVELS)}")
+    for key, value in (("source", source), ("generator", generator)):
+        if value is not None and not isinstance(value, str):
+            raise StudyError(f"{place}: {key} must be text (given: {shown(value)})")
+    return row(task, text, level, source, generator)
 
 
 def _published_row(path: Path, number: int, record: Any, generator: str | None) -> dict[str, Any]:
-    from helpers.study import StudyError
-
-    try:
-        level = published_level(record["dataset_description"], record["language"])
-        return row(_text(record["task"]), _text(record["generated_prompt"]), level, "published", generator)
-    except (KeyError, TypeError, ValueError) as error:
-        raise StudyError(
-            f"{path.name}: record {number}: {type(error).__name__}: {error}; a published record has task, "
-            "dataset_description, language and generated_prompt"
-        ) from None
+    place = f"{path.name}: record {number}"
+    keys = ("task", "generated_prompt", "dataset_description", "language")
+    task, text, description, language = (
+        _text(record, key, place, f"a published record has {', '.join(keys)}") for key in keys
+    )
+    return row(task, text, published_level(description, language), "published", generator)
 
 
 def published_level(description: str, language: str) -> str:
@@ -238,9 +228,14 @@ def published_level(description: str, language: str) -> str:
     return LEVELS[2] if language else LEVELS[1] if description else LEVELS[0]
 
 
-def _text(value: Any) -> str:
+def _text(record: Any, key: str, place: str, needed: str) -> str:
+    """A text of a record; a `StudyError` where it is absent, no text, or no whole characters."""
+    value = record.get(key) if isinstance(record, dict) else None
     if not isinstance(value, str):
-        raise ValueError(f"{value!r} is not text")
+        given = shown(record if not isinstance(record, dict) else value)
+        raise StudyError(f"{place}: {key} is not text (given: {given}); {needed}")
+    if any("\ud800" <= c <= "\udfff" for c in value):
+        raise StudyError(f"{place}: {key} holds half a character (a lone surrogate); write it anew")
     return value
 
 

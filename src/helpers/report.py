@@ -10,14 +10,13 @@ import sys
 import tempfile
 from pathlib import Path
 
-import yaml
-
 from helpers.markup import raw_html
 from helpers.provenance import provenance
 from helpers.report_sources import prepare
 from helpers.search_index import complete_index
 from helpers.site_pages import check_site, tidy_site
 from helpers.study_runs import study_runs
+from helpers.yaml_files import read_yaml
 
 __all__ = ["ReportError", "check_site", "render_site", "renderer"]
 
@@ -57,7 +56,7 @@ def render_site(root: Path | str | None = None, strict: bool = False) -> Path:
         _render(program, build, name)
         site = build / "_site"
         tidy_site(site)
-        title = yaml.safe_load((root / "_quarto.yml").read_text(encoding="utf-8"))["website"]["title"]
+        title = read_yaml(root / "_quarto.yml")["website"]["title"]
         complete_index(site, escape=name.startswith("Quarto"), site_title=title)
         for study in studies:  # after the render: as inputs they would become pages
             shutil.copytree(

@@ -15,6 +15,8 @@ from typing import Annotated
 
 from pydantic import AfterValidator
 
+from helpers.errors import StudyError
+
 LONGEST = 200  # bytes of one part, so that a suffix and a temporary name beside it still fit into 255
 _RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?$", re.IGNORECASE)  # devices of Windows
 _LIKE_OURS = re.compile(r"-[0-9a-f]{6}$")
@@ -60,8 +62,6 @@ def below(folder: Path, *parts: str) -> Path:
 
     Absolute parts, `..` and links that lead out of the folder are refused; the folder itself may be a link.
     """
-    from helpers.study import StudyError
-
     path = folder.joinpath(*parts)
     try:
         root, found = folder.resolve(), path.resolve()

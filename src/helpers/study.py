@@ -9,7 +9,6 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Literal
 
-import yaml
 from pydantic import (
     BaseModel,
     ConfigDict,
@@ -20,19 +19,18 @@ from pydantic import (
     model_validator,
 )
 
+from helpers.errors import StudyError as StudyError
 from helpers.finetuning_spec import FinetuningSpec
 from helpers.geometry_spec import GeometrySpec
 from helpers.prompts_spec import PromptsSpec
 from helpers.published_spec import ResultsSource
 from helpers.safe_paths import PlainName, same_for_a_file_system
+from helpers.study_errors import kind_of, misread, readable, shown
+from helpers.yaml_files import read_yaml
 
 Step = Literal["01", "02", "03", "04", "05", "06"]
 STEPS: tuple[Step, ...] = ("01", "02", "03", "04", "05", "06")
 TASK_DATA_VARIABLE = "EMBEDDING_TASK_DATA"
-
-
-class StudyError(ValueError):
-    """A study file that cannot be used; the message names the file, the key and the remedy."""
 
 
 class Strict(BaseModel):
@@ -49,7 +47,7 @@ class ModelSpec(Strict):
     `path:<folder>` (an ordinary sentence-transformers folder, relative to the project).
     """
 
-    name: str = Field(max_length=200)
+    name: str = Field(min_length=1, max_length=200)
     label: str = Field("", max_length=200)
     revision: str | None = None
     weights: str = "hub"
@@ -99,7 +97,7 @@ class TaskSpec(Strict):
     """A task of the installed mteb or of this suite's demo, with the subsets and the split that are scored."""
 
     name: PlainName
-    subsets: list[PlainName] | None = None
+    subsets: list[PlainName] | None = Field(default=None, min_length=1)
     split: PlainName | None = None
 
 
@@ -161,10 +159,10 @@ def repeated(names: Iterable[str]) -> str | None:
 class Study(Strict):
     """One study. Read it with `load_study`; every notebook takes its name as the parameter `study`."""
 
-    name: str = Field(pattern=r"^[a-z0-9][a-z0-9-]*$")
+    name: str = Field(pattern=r"^[a-z0-9][a-z0-9-]*$", max_length=100)
     title: str
     description: str = ""
-    steps: list[Step] = ["01", "02", "03", "04", "05", "06"]
+    steps: list[Step] = Field(["01", "02", "03", "04", "05", "06"], min_length=1)
     models: list[ModelSpec] = []
     tasks: list[TaskSpec] = []
     prompts: PromptsSpec | None = None
@@ -190,6 +188,13 @@ class Study(Strict):
             raise ValueError(
                 f"the labels '{same[0]}' and '{same[1]}' differ in too little; some systems see one"
             )
+        return entries
+
+    @field_validator("steps", "baselines")
+    @classmethod
+    def _entries_are_distinct(cls, entries: list[str]) -> list[str]:
+        if twice := repeated(entries):
+            raise ValueError(f"'{twice}' is listed twice; list it once")
         return entries
 
     @model_validator(mode="after")
@@ -226,14 +231,14 @@ class Study(Strict):
         given = self.data_root or os.environ.get(TASK_DATA_VARIABLE)
         if not given:
             return None
-        folder = project_path(given).resolve()
-        if not folder.is_dir():
+        folder = project_path(given)
+        if not os.path.isdir(folder):
             named = "data_root" if self.data_root else TASK_DATA_VARIABLE
             raise StudyError(
-                f"{named} names '{given}' as the folder of task data, which does not exist (seen from the project's folder); "
+                f"{named} names {shown(given)} as the folder of task data, which does not exist (seen from the project's folder); "
                 f"correct the path, or leave {named} out to read from the Hub"
             )
-        return folder
+        return folder.resolve()
 
 
 def project_root() -> Path:
@@ -274,19 +279,20 @@ def load_study(study: str | Path | Study, **overrides: Any) -> Study:
     else:
         path = study_path(study)
         where = _short(path)
-        try:
-            raw = yaml.safe_load(path.read_text(encoding="utf-8"))
-        except (yaml.YAMLError, UnicodeDecodeError) as error:
-            raise StudyError(f"{where}: not readable as YAML: {error}") from error
+        raw = read_yaml(path, where)
         if not isinstance(raw, dict):
-            raise StudyError(f"{where}: a study file holds a mapping of keys, not a {type(raw).__name__}")
+            raise StudyError(f"{where}: a study file holds a mapping of keys, not {kind_of(raw)}")
     for key, value in overrides.items():
         if value is not None:
             _set_dotted(raw, key, value)
     try:
-        return Study.model_validate(raw)
+        found = Study.model_validate(raw)
+        lines = list(misread(raw, found))[:3]
     except ValidationError as error:
-        raise StudyError("\n".join(f"{where}: {line}" for line in _readable(error))) from None
+        lines = readable(error, Study, unknown)
+    if lines:
+        raise StudyError("\n".join(f"{where}: {line}" for line in lines))
+    return found
 
 
 def study_path(study: str | Path) -> Path:
@@ -294,11 +300,13 @@ def study_path(study: str | Path) -> Path:
     text = str(study)
     if text.endswith((".yml", ".yaml")) or os.sep in text:
         for path in (Path(text), project_path(text)):
-            if path.is_file():
+            if os.path.isfile(path):  # False, too, for a name that no file system takes
                 return path.resolve()
-        raise StudyError(f"there is no study file '{text}'")
+            if os.path.isdir(path):
+                raise StudyError(f"{shown(text)} is a folder; name a study file")
+        raise StudyError(f"there is no study file {shown(text)}")
     path = project_root() / "data" / "studies" / f"{text}.yml"
-    if not path.is_file():
+    if not os.path.isfile(path):
         raise StudyError(unknown("study", text, study_names()))
     return path
 
@@ -320,6 +328,7 @@ def check_names(study: Study) -> None:
 
 def unknown(kind: str, name: str, known: list[str]) -> str:
     """The message for a name that nobody knows: "unknown task 'STS51'; did you mean STS15?"."""
+    name = name if len(name) <= 80 else f"{name[:60]}…"
     lower = {k.lower(): k for k in known}
     close = [lower[k] for k in difflib.get_close_matches(name.lower(), lower, n=3, cutoff=0.6)]
     if close:
@@ -338,42 +347,6 @@ def _set_dotted(raw: dict[str, Any], key: str, value: Any) -> None:
         if not isinstance(raw, dict):
             raise StudyError(f"'{key}' cannot be set: the study's '{parent}' holds no keys")
     raw[last] = value
-
-
-def _readable(error: ValidationError) -> list[str]:
-    """One line per problem: the dotted key, what is wrong, and for an unknown key the nearest known one."""
-    lines = []
-    for problem in error.errors():
-        place = [str(part) for part in problem["loc"]]
-        if problem["type"] == "extra_forbidden":
-            lines.append(f"{'.'.join(place)}: {unknown('key', place[-1], _keys_beside(problem['loc']))}")
-        else:
-            lines.append(
-                f"{'.'.join(place) or 'study'}: {problem['msg']} (given: {problem.get('input')!r})"[:400]
-            )
-    return lines
-
-
-def _keys_beside(location: tuple[int | str, ...]) -> list[str]:
-    """The keys that are known where an unknown one stands."""
-    model: type[BaseModel] = Study
-    for part in location[:-1]:
-        field = model.model_fields.get(str(part)) if isinstance(part, str) else None
-        if field is not None:
-            nested = _model_in(field.annotation)
-            if nested is not None:
-                model = nested
-    return sorted(model.model_fields)
-
-
-def _model_in(annotation: Any) -> type[BaseModel] | None:
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return annotation
-    for inner in getattr(annotation, "__args__", ()):
-        found = _model_in(inner)
-        if found is not None:
-            return found
-    return None
 
 
 def _short(path: Path) -> str:
