@@ -162,7 +162,7 @@ def test_consequences_compare_views_and_findings_say_them():
         for f in findings(audit(scores, reference()), "reported default") + consequence_findings(effects)
     )
     assert (
-        "1 of 1 reported defaults are not like for like" in texts
+        "1 of 1 reported default is not like for like" in texts
         and "the reported defaults 0 and 1 of 1; the measured defaults 1 and 0 of 1" in texts
     )
 

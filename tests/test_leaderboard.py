@@ -109,7 +109,7 @@ def test_best_and_worst_are_those_of_equal_numbers_of_prompts():
     assert best.to_dict() == pytest.approx({"a": 0.5, "b": 0.5}) and worst["a"] == pytest.approx(0.1)
     assert board_matrix(cells, "best", with_default=True)["x"]["a"] == pytest.approx((2 * 0.6 + 0.45) / 3)
     assert board_matrix(cells, "worst", with_default=True)["x"]["b"] == 0.1
-    assert "On 1 of 1 tasks models have unequal numbers of prompts (2 to 3)" in unequal(cells)[0]["text"]
+    assert "On 1 of 1 task models have unequal numbers of prompts (2 to 3)" in unequal(cells)[0]["text"]
     assert unequal(cells[cells["prompt_id"] != "p2"]) == []
 
 

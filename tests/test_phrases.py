@@ -8,7 +8,20 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers import agreement, claims, geometry_report, prompt_comparison, results, tuning_findings
+from helpers import (
+    agreement,
+    audit,
+    claims,
+    geometry_report,
+    hacking,
+    headline,
+    leaderboard,
+    manipulation,
+    prompt_comparison,
+    results,
+    sensitivity,
+    tuning_findings,
+)
 from helpers.finetuning import BASELINE
 from helpers.phrases import (
     count,
@@ -160,6 +173,17 @@ SENTENCES = {
         "model task first second first_prompts second_prompts difference differs",
         ("a", "T", "p", "q", 3, 3, -0.25, True), ("b", "T", "p", "q", 3, 3, 0.25, True), ("c", "T", "p", "q", 2, 3, 0.0, False),
     )],
+    sensitivity.findings: [spread().assign(n_missing=0, above_mean=True, at_or_above_best=False, at_or_below_worst=False,
+                                           percentile_low=0.25, percentile_high=0.75)],
+    sensitivity.model_summary: [spread().assign(above_mean=True, at_or_above_best=False, at_or_below_worst=False)],
+    hacking.findings: [frame("model k gain", ("a", 2, 0.1), ("b", 2, 0.1), ("c", 2, 0.0)), pd.DataFrame()],
+    leaderboard.findings: [frame("model default best_vs_default best_vs_worst", ("a", 1, 1, 1), ("b", 1, 1, 1))],
+    manipulation.findings: [
+        frame("model scope status changes", *[(m, s, "optimal", 2) for m in "ab" for s in ("own", "all")]),
+        frame("model best_all", ("a", 1), ("b", 1)),
+    ],
+    headline.findings: [frame("model default prompt_mean low high rank_low rank_high verdict",
+                              *[(m, 0.5, 0.5, 0.4, 0.6, 1, 1, "") for m in "ab"])],
     agreement.findings: [frame("task kendall_w q_value", ("T", 0.5, 0.01), ("U", 0.5, 0.3), ("V", 0.5, 0.9)), pd.DataFrame()],
 }  # fmt: skip
 
@@ -222,6 +246,14 @@ def test_every_sentence_about_tables_is_among_those_that_were_permuted():
         if f.__module__ == claims.__name__ and not name.startswith("_")
     }  # fmt: skip
     assert known == here | elsewhere
+
+
+def test_the_order_of_models_is_compared_between_all_choices_of_defaults():
+    views = frame("defaults above_mean at_or_below_worst cells borda_order",
+                  ("reported", 1, 0, 2, "a > b"), ("fair", 1, 0, 2, "b > a"), ("measured", 1, 0, 2, "a > b"))  # fmt: skip
+    text = audit.consequence_findings(views)[0]["text"]
+    assert "Borda with reported and measured: a > b; Borda with fair: b > a." in text
+    assert "does not depend" in audit.consequence_findings(views.assign(borda_order="a > b"))[0]["text"]
 
 
 # -- ties, signs and units -------------------------------------------------------------------------------------------

@@ -99,6 +99,6 @@ def test_a_sweep_from_the_command_line_is_measured(
     monkeypatch.setenv("HELPERS_RUNS", str(tmp_path / "runs"))
     tiny_study(tmp_path, [STATIC], ["DemoSTS"], baselines=["none"])
     assert main(["sweep", str(tmp_path / "tiny.yml"), "--no-wait"]) == 0
-    assert capsys.readouterr().out.endswith("1 group(s): 16 cells computed, 0 reused, 0 failed\n")
+    assert capsys.readouterr().out.endswith("1 group: 16 cells computed, 0 reused, 0 failed\n")
     assert main(["scaling", str(tmp_path / "tiny.yml")]) == 0
-    assert "1 groups of 1 models; costs measured in this run" in capsys.readouterr().out
+    assert "1 group of 1 model; costs measured in this run" in capsys.readouterr().out

@@ -51,7 +51,7 @@ def test_tables_without_the_column_hold_models_only():
 
 def test_a_variant_is_named_with_its_model():
     table = TWINS.assign(variant_of=[None, "z pooled", None, None])
-    assert "a not pooled (the weights of z pooled). It is shown" in findings(table)[0]["text"]
+    assert "a not pooled has the weights of z pooled: pages 2 and 3 show it" in findings(table)[0]["text"]
 
 
 def test_the_rivals_of_a_model_have_other_weights():

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from helpers.leaderboard import borda, borda_points
+from helpers.phrases import choose, count, out_of
 from helpers.sensitivity import place
 from helpers.task_scores import task_scores
 
@@ -167,14 +168,16 @@ def findings(table: pd.DataFrame, subject: str = "default") -> list[dict[str, st
     careful = grades[grades["worst"] == "caution"]
     if len(bad):
         text = (
-            f"{len(bad)} of {len(grades)} {subject}s are not like for like with the prompt runs beside them "
+            f"{out_of(len(bad), len(grades), subject)} {choose(len(grades), 'is', 'are')} not like for like with the prompt "
+            "runs beside them "
         )
         text += f"({_reasons(table, bad, ['differs', 'missing'])})."
     else:
-        text = f"All {len(grades)} {subject}s are on the same records, languages and revisions as the prompt runs."
+        who = choose(len(grades), f"The one {subject} is", f"All {count(len(grades), subject)} are")
+        text = f"{who} on the same records, languages and revisions as the prompt runs."
     if len(careful):
         who = "others" if len(bad) else "of them"
-        text += f" {len(careful)} {who} differ in a condition ({_reasons(table, careful, ['caution'])})."
+        text += f" {len(careful)} {who} {choose(len(careful), 'differs', 'differ')} in a condition ({_reasons(table, careful, ['caution'])})."
     out = [{"text": text, "figure": "tbl-audit"}]
     mixed = _mixed_application(table)
     return [*out, {"text": mixed, "figure": "tbl-audit"}] if mixed else out
@@ -190,11 +193,13 @@ def consequence_findings(effects: pd.DataFrame) -> list[dict[str, str]]:
         if r.cells
     ]
     text = f"Defaults above the mean of the prompts, and at or below the worst of them: {'; '.join(parts)}. "
-    first, last = effects.iloc[0], effects.iloc[-1]
-    if first["borda_order"] == last["borda_order"]:
+    orders = effects.groupby("borda_order", sort=False)["defaults"].agg(list)
+    if len(orders) == 1:
         text += "The Borda order does not depend on it."
     else:
-        text += f"Borda with {first['defaults']}: {first['borda_order']}; with {last['defaults']}: {last['borda_order']}."
+        text += (
+            "; ".join(f"Borda with {' and '.join(views)}: {order}" for order, views in orders.items()) + "."
+        )
     return [{"text": text, "figure": "tbl-consequences"}]
 
 
@@ -264,8 +269,8 @@ def _mixed_application(table: pd.DataFrame) -> str | None:
     if raw.empty or template.empty:
         return None
     return (
-        f"The board compares two conditions: {len(raw)} model(s) get a prompt raw before the text, {len(template)} inside "
-        f"their instruction template ({', '.join(template['model'])})."
+        f"The board compares two conditions: {count(len(raw), 'model')} {choose(len(raw), 'gets', 'get')} a prompt raw before the "
+        f"text, {len(template)} inside the model's instruction template ({', '.join(template['model'])})."
     )
 
 

@@ -224,6 +224,7 @@ def plan(options: argparse.Namespace) -> int:
 
 def sweep(options: argparse.Namespace) -> int:
     """`helpers sweep`: 1 where a cell failed. Without a table of prompts the study's own prompts are read."""
+    from helpers.phrases import count
     from helpers.prompt_origin import known_prompts
     from helpers.run import Run
     from helpers.sweep import run_sweep
@@ -236,7 +237,10 @@ def sweep(options: argparse.Namespace) -> int:
         run.study, run.folder, prompts, lambda line: print(line, flush=True), wait=not options.no_wait
     )
     computed, reused, failed = (sum(getattr(r, key) for r in reports) for key in ("done", "reused", "failed"))
-    print(f"{len(reports)} group(s): {computed} cells computed, {reused} reused, {failed} failed", flush=True)
+    print(
+        f"{count(len(reports), 'group')}: {count(computed, 'cell')} computed, {reused} reused, {failed} failed",
+        flush=True,
+    )
     return int(failed > 0)
 
 

@@ -6,6 +6,8 @@ import numpy as np
 import pandas as pd
 from scipy import special
 
+from helpers.phrases import out_of
+
 CELL = ["model", "task"]
 
 
@@ -66,7 +68,7 @@ def findings(cells: pd.DataFrame) -> list[dict[str, str]]:
     if unequal.empty:
         return []
     return [{
-        "text": f"On {len(unequal)} of {len(numbers)} tasks models have unequal numbers of prompts "
+        "text": f"On {out_of(len(unequal), len(numbers), 'task')} models have unequal numbers of prompts "
         f"({int(unequal['fewest'].min())} to {int(unequal['most'].max())}). On boards and in the headline table best and worst "
         "are therefore those expected of as many prompts as every model has there; ranks that can be reached and plans "
         "choose among all prompts, so a model with more of them has more to choose from.",

@@ -8,6 +8,7 @@ from scipy import stats
 
 from helpers.extremes import pick_weights
 from helpers.noise import KEY
+from helpers.phrases import count, is_highest, is_lowest, listed, signed
 from helpers.ties import compare, levelled
 
 COLUMNS = [*KEY, "k", "reported", "honest"]
@@ -106,10 +107,10 @@ def findings(curve: pd.DataFrame, honest: pd.DataFrame) -> list[dict[str, str]]:
     out = []
     k = int(curve.groupby("model")["k"].max().min()) if len(curve) else 0  # what every model has
     if k > 1:
-        top = curve[curve["k"] == k].sort_values("gain")
-        low, high = top.iloc[0], top.iloc[-1]
-        span = f"{high['gain']:+.3f} ({high['model']})" if len(top) == 1 else (
-            f"{low['gain']:+.3f} ({low['model']}) to {high['gain']:+.3f} ({high['model']})")  # fmt: skip
+        top = curve[curve["k"] == k]
+        ends = [top[is_lowest(top["gain"])], top[is_highest(top["gain"])]]
+        low, high = (f"{signed(end['gain'].max())} ({listed(end['model'])})" for end in ends)
+        span = high if len(ends[0]) == len(top) else f"{low} to {high}"
         five = curve[curve["k"] == 5]
         text = f"Reporting the best of {k} prompts per task instead of a random one adds {span} to the mean score"
         if k > 5 and len(five) and top["gain"].median() > 0:
@@ -120,8 +121,9 @@ def findings(curve: pd.DataFrame, honest: pd.DataFrame) -> list[dict[str, str]]:
         reported, kept = last["reported"].mean(), last["honest"].mean()
         share = f", {kept / reported:.0%} of it" if reported > 0 else ""
         out.append({
-            "text": f"Chosen on half of the queries, the best prompt shows {reported:+.3f} over the mean of the prompts on "
-            f"that half and {kept:+.3f} on the other{share} (mean of {len(last)} test sets).", "figure": "fig-honest",
+            "text": f"Chosen on half of the queries, the best prompt shows {signed(reported)} over the mean of the prompts "
+            f"on that half and {signed(kept)} on the other{share} (mean of {count(len(last), 'test set')}).",
+            "figure": "fig-honest",
         })  # fmt: skip
     return out
 

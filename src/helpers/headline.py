@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from helpers.leaderboard import board_matrix, borda
-from helpers.phrases import choose, out_of
+from helpers.phrases import choose, listed, out_of
 from helpers.prompt_draws import central, mean_scores, percentile
 from helpers.rank_distribution import prompt_scores
 from helpers.ties import compare
@@ -105,9 +105,10 @@ def findings(table: pd.DataFrame) -> list[dict[str, str]]:
     moving = known.dropna(subset=["rank_low", "rank_high"])
     fixed = moving[(moving["rank_low"] == moving["rank_high"])]
     if len(moving) > 1:
-        named = f": {', '.join(fixed['model'])}" if len(fixed) and len(fixed) <= 3 else ""
-        out.append({"text": f"With a random prompt for every model and task, {len(fixed)} of {len(moving)} models {'keeps' if len(fixed) == 1 else 'keep'} one "
-                    f"rank in 95% of boards{named}.", "figure": "fig-ranks"})  # fmt: skip
+        named = f": {listed(fixed['model'], 3)}" if len(fixed) and len(fixed) <= 3 else ""
+        said = f"{out_of(len(fixed), len(moving), 'model')} {choose(len(fixed), 'keeps', 'keep')} one rank"
+        out.append({"text": f"With a random prompt for every model and task, {said} in 95% of boards{named}.",
+                    "figure": "fig-ranks"})  # fmt: skip
     return out
 
 

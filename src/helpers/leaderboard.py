@@ -12,6 +12,7 @@ import pandas as pd
 from scipy import stats
 
 from helpers.extremes import extreme_scores
+from helpers.phrases import choose, count, listed
 from helpers.spread import prompt_sd
 from helpers.ties import levelled
 
@@ -165,11 +166,11 @@ def findings(scenario_table: pd.DataFrame, absent: int = 0, holes: str = "mteb")
     if len(table) < 2:
         return [{"text": "A leaderboard needs at least two models with a default score; there are "
                  f"{len(table)}."}] if len(scenario_table) else []  # fmt: skip
-    first = table[table["default"] == table["default"].min()]["model"]
+    first = sorted(table[table["default"] == table["default"].min()]["model"])
     moved = table[table["best_vs_default"] < table["default"]]
     top = table[table["best_vs_worst"] == 1]
     text = (
-        f"By default {' and '.join(first)} lead{'s' if len(first) == 1 else ''}. "
+        f"By default {listed(first, 3)} {choose(len(first), 'leads', 'lead')}. "
         + (f"{len(moved)} of {len(table)} models rise" if len(moved) else "No model rises")
         + " when only their own prompts are the best ones; "
         + (f"all {len(table)}" if len(top) == len(table) else f"{len(top)} of {len(table)}")
@@ -189,7 +190,8 @@ def findings(scenario_table: pd.DataFrame, absent: int = 0, holes: str = "mteb")
             if holes == "mteb"
             else "points are means over the tasks that a model has"
         )
-        out.append({"text": f"{absent} (model, task) cells have no default score; {done}."})
+        cells = f"{count(absent, '(model, task) cell')} {choose(absent, 'has', 'have')}"
+        out.append({"text": f"{cells} no default score; {done}."})
     return out
 
 

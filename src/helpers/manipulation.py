@@ -16,6 +16,7 @@ from scipy import optimize
 
 from helpers.board_programme import Options, Picks, Programme, extreme, options, point_weights, solver_status
 from helpers.leaderboard import borda, borda_points
+from helpers.phrases import count, is_lowest, listed
 
 PLAN_COLUMNS = ["model", "task", "prompt_id", "prompt", "from", "to"]
 
@@ -135,14 +136,15 @@ def findings(table: pd.DataFrame, reach: pd.DataFrame) -> list[dict[str, str]]:
         text += (
             " ("
             + ", ".join(
-                f"{r.model}: {r.changes} change{'s' if r.changes > 1 else ''}" for r in moved.itertuples()
+                f"{r.model}: {count(r.changes, 'change')}" for r in moved.sort_values("model").itertuples()
             )
             + ")"
         )
     both = table[(table["scope"] == "all") & (table["changes"] > 0)]
     if len(both):
-        few = both.sort_values("changes").iloc[0]
-        text += f". The cheapest overthrow takes {few['changes']} changed cell(s): {few['model']}"
+        few = both[is_lowest(both["changes"].astype(float))]
+        least = count(int(few["changes"].min()), "changed cell")
+        text += f". The cheapest overthrow takes {least}: {listed(few['model'])}"
     return [{"text": text + ".", "figure": "tbl-plans"}]
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from helpers.phrases import count
 from helpers.sensitivity import adjusted
 from helpers.spread import prompt_sd
 from helpers.ties import compare
@@ -108,7 +109,7 @@ def findings(cells: pd.DataFrame, level: float = 0.95) -> list[dict[str, str]]:
     beyond, raw = share_of_pairs(cells, "beyond_fdr"), share_of_pairs(cells, "beyond")
     known = cells["noise_share"].dropna()
     text = (
-        f"In {len(cells)} test sets with scores per query or pair, {beyond:.0%} of the differences between two prompts are "
+        f"In {count(len(cells), 'test set')} with scores per query or pair, {beyond:.0%} of the differences between two prompts are "
         f"beyond test-set noise with false discoveries controlled ({raw:.0%} at {1 - level:.0%} each, of which "
         f"{1 - level:.0%} would be expected without any effect)"
     )

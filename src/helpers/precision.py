@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from helpers.phrases import count
 from helpers.sensitivity import percentile_of
 from helpers.spread import prompt_sd
 from helpers.ties import compare
@@ -130,7 +131,7 @@ def findings(curve: pd.DataFrame, advice: pd.DataFrame) -> list[dict[str, str]]:
     words = {"mean": "the mean score to within {:.0%} of itself", "cv": "the coefficient of variation to within {:.0%}",
              "percentile": "the default's percentile to within {:.0%}"}  # fmt: skip
     parts = [
-        f"about {int(r.k)} prompts{' (extrapolated)' if r.extrapolated else ''} for {words[r.measure].format(r.wanted)}"
+        f"about {count(int(r.k), 'prompt')}{' (extrapolated)' if r.extrapolated else ''} for {words[r.measure].format(r.wanted)}"
         for r in known.itertuples()
     ]
     return [{"text": "To know it in nine cells of ten with 95% confidence it takes " + "; ".join(parts) + ".",

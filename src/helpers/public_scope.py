@@ -10,6 +10,8 @@ from collections.abc import Iterable
 
 import pandas as pd
 
+from helpers.phrases import out_of
+
 COLUMNS = ["task", "measured", "defined", "measured_records", "defined_records", "whole"]
 
 
@@ -58,7 +60,7 @@ def findings(table: pd.DataFrame) -> list[dict[str, str]]:
         return []
     named = "; ".join(f"{r.task}: {r.measured} of {r.defined} subsets and splits" for r in part.itertuples())
     return [{
-        "text": f"For {len(part)} of {len(table)} tasks the prompt runs cover only a part of what mteb's task holds ({named}). "
+        "text": f"For {out_of(len(part), len(table), 'task')} the prompt runs cover only a part of what mteb's task holds ({named}). "
         "A public leaderboard score of these tasks is a mean over other languages or splits: it is not like for like and "
         "must not be called inflated or deflated by these prompts.",
         "figure": "tbl-scope",

@@ -12,6 +12,7 @@ import pandas as pd
 from helpers.cell_files import read_cell
 from helpers.group_cells import read_cells, settings_of
 from helpers.group_note import read_note
+from helpers.phrases import count
 from helpers.run import run_folder
 from helpers.study import ModelSpec, Study, StudyError, TaskSpec
 from helpers.sweep import group_folder
@@ -69,10 +70,10 @@ def scaling_table(
     """One row per number of GPUs: gpus, makespan (seconds), speedup (of one GPU's makespan), efficiency (per GPU)."""
     alone = makespan(costs, 1, start, load, fresh)
     rows = []
-    for count in gpus:
-        needed = makespan(costs, count, start, load, fresh)
+    for n in gpus:
+        needed = makespan(costs, n, start, load, fresh)
         speedup = alone / needed if needed else 1.0
-        rows.append({"gpus": count, "makespan": needed, "speedup": speedup, "efficiency": speedup / count})
+        rows.append({"gpus": n, "makespan": needed, "speedup": speedup, "efficiency": speedup / n})
     return pd.DataFrame(rows, columns=["gpus", "makespan", "speedup", "efficiency"])
 
 
@@ -169,7 +170,7 @@ def scaling_text(
     longest = max(costs, key=lambda c: c.seconds)
     enough = saturation(costs, max(gpus), start, load, fresh)
     lines = [
-        f"Study {study.name}: {len(costs)} groups of {len(study.models)} models; costs {source}",
+        f"Study {study.name}: {count(len(costs), 'group')} of {count(len(study.models), 'model')}; costs {source}",
         "",
         "  GPUs    makespan  speed-up  efficiency",
         *(

@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 from scipy import special, stats
 
+from helpers.phrases import cells_named, count, is_highest, listed, out_of
 from helpers.spread import spread_table
 from helpers.ties import compare
 from helpers.variants import distinct
@@ -147,7 +148,7 @@ def model_summary(table: pd.DataFrame) -> pd.DataFrame:
         rows.append({
             "model": model, "tasks": len(part), "prompts": int(part["n_prompts"].sum()),
             "cv_median": cv.median(), "cv_q1": cv.quantile(0.25), "cv_q3": cv.quantile(0.75), "cv_max": cv.max(),
-            "cv_max_task": part.loc[cv.idxmax(), "task"] if len(cv) else None,
+            "cv_max_task": listed(part.loc[is_highest(part["cv"]), "task"]) if len(cv) else None,
             "cv_unreliable": int((part.loc[cv.index, "cv_reliable"] == False).sum()) if len(cv) else 0,  # noqa: E712
             "defaults": len(placed), "mean_percentile": placed["percentile"].mean(),
             "above_mean": int(placed["above_mean"].sum()),
@@ -171,17 +172,17 @@ def findings(
     spread_known = table[table["cv"].notna() & (table["n_prompts"] > 1)] if "cv" in table else table.iloc[:0]
     if len(spread_known):
         medians = spread_known.groupby("model")["cv"].median()
-        top = spread_known.loc[spread_known["cv"].idxmax()]
+        top = spread_known[is_highest(spread_known["cv"])]
         several = len(medians) > 1
         text = (
             f"Changing only the prompt moves a score by a coefficient of variation of {medians.min():.1%}"
             + (
                 f" to {medians.max():.1%} (median over tasks, by model)"
                 if several
-                else f" (median over {len(spread_known)} task(s))"
+                else f" (median over {count(len(spread_known), 'task')})"
             )
-            + f"; the largest is {top['cv']:.1%} ({top['model']} on {top['task']}"
-            + ("" if bool(top["cv_reliable"]) else "; its mean is near 0, so this ratio is unreliable")
+            + f"; the largest is {top['cv'].max():.1%} ({cells_named(top)}"
+            + ("" if top["cv_reliable"].astype(bool).all() else "; a mean near 0 makes this ratio unreliable")
             + ")."
         )
         out.append({"text": text, "figure": "fig-cv"})
@@ -191,7 +192,7 @@ def findings(
             int(placed[c].sum()) for c in ("above_mean", "at_or_above_best", "at_or_below_worst")
         )
         out.append({
-            "text": f"The default scores above the mean of the prompts in {above} of {len(placed)} cells (model x task); "
+            "text": f"The default scores above the mean of the prompts in {out_of(above, len(placed), 'cell')} (model x task); "
             f"in {best} it equals or beats every prompt, in {worst} it equals or loses to every prompt.",
             "figure": "fig-percentiles",
         })  # fmt: skip
@@ -199,8 +200,8 @@ def findings(
         words = [f"{int(counts.get(x, 0))} {x}" for x in LABELS[:4] if counts.get(x, 0)]
         few = int(placed["n_prompts"].min())
         out.append({
-            "text": f"With the false discovery rate controlled over {len(placed)} cells: {', '.join(words)}. "
-            f"The {level:.0%} interval of a percentile is {_width(placed):.0%} wide on average (from {few} prompts).{_reach(placed, tail, fdr)}",
+            "text": f"With the false discovery rate controlled over {count(len(placed), 'cell')}: {', '.join(words)}. "
+            f"The {level:.0%} interval of a percentile is {_width(placed):.0%} wide on average (from {count(few, 'prompt')}).{_reach(placed, tail, fdr)}",
             "figure": "fig-percentiles",
         })  # fmt: skip
     else:
@@ -213,7 +214,8 @@ def findings(
     holes = int(table["n_missing"].sum()) if "n_missing" in table else 0
     absent = int((table["label"] == "no default").sum()) if len(placed) else 0  # none at all was said above
     if holes or absent:
-        out.append({"text": f"{holes} prompt score(s) and {absent} default(s) are missing; they were left out, not counted as 0.",
+        missing = f"{count(holes, 'prompt score')} and {count(absent, 'default')}"
+        out.append({"text": f"{missing} are missing; they were left out, not counted as 0.",
                     "figure": ""})  # fmt: skip
     sizes = table.loc[table["n_prompts"] > 0, "n_prompts"]
     if len(sizes) and sizes.min() != sizes.max():

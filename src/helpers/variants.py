@@ -58,10 +58,9 @@ def findings(table: pd.DataFrame) -> list[dict[str, str]]:
     if "variant_of" not in table or table["variant_of"].isna().all():
         return []
     pairs = table.loc[table["variant_of"].notna(), ["model", "variant_of"]].drop_duplicates()
-    named = listed((f"{a} (the weights of {b})" for a, b in pairs.itertuples(index=False)), len(pairs))
+    named = listed((f"{a} has the weights of {b}" for a, b in pairs.itertuples(index=False)), len(pairs))
     text = (
-        f"The same weights with other settings: {named}. "
-        f"{choose(len(pairs), 'It is', 'They are')} shown, but boards, agreement, variance and error rates count every set "
-        "of weights once."
+        f"{named}: pages 2 and 3 show {choose(len(pairs), 'it', 'them')}, but boards, agreement, variance and error rates "
+        "count every set of weights once."
     )
     return [{"text": text, "figure": ""}]
