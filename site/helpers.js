@@ -167,6 +167,8 @@ window.helpersKit = (function () {
 
   function cell(value) {
     var text = value === null || value === undefined ? "" : typeof value === "object" ? JSON.stringify(value) : String(value);
+    // A spreadsheet takes a text that begins so for a formula; numbers stay numbers (as in prompt_review.guarded).
+    if (/^[=+\-@\t\r]/.test(text) && !/^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text)) text = "'" + text;
     return /[",\r\n]/.test(text) || text !== text.trim() ? '"' + text.replace(/"/g, '""') + '"' : text;
   }
   function recordsToCsv(records) {

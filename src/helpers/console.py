@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, TextIO
 
+from helpers.visible_text import for_terminal
+
 
 class Console:
     """Prints to `out`; while a notebook is followed, its standard output is shown and everything goes into its log."""
@@ -26,7 +28,7 @@ class Console:
     def line(self, text: str) -> None:
         """Print one line at once."""
         with self._lock:
-            print(text, file=self.out, flush=True)
+            print(for_terminal(text), file=self.out, flush=True)
             self._last = time.monotonic()
 
     @contextmanager
@@ -69,7 +71,7 @@ class _Stream:
 
     def write(self, text: str) -> int:
         if self.console.log is not None:
-            self.console.log.write(text)
+            self.console.log.write(for_terminal(text))
         *whole, self.rest = re.split(r"(?<=[\r\n])", self.rest + text) or [""]
         for piece in whole:
             self._show(piece)

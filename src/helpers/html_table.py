@@ -12,11 +12,8 @@ from typing import Any
 import pandas as pd
 
 from helpers.kit import table_kit
+from helpers.visible_text import show_controls as show_controls
 
-# Marks that reorder or hide text (Unicode bidi controls, zero-width and other format characters) and C0/C1 controls.
-_INVISIBLE = re.compile(
-    "[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]"
-)
 _OUTER = re.compile(r"^ +| +$| {2,}|(?<=\n) +| +(?=\n)")
 NO_MATH = "mathjax_ignore tex2jax_ignore"  # JupyterLab would set `$x$` in data as a formula
 WIDE = 28  # characters up to which a cell keeps to one line
@@ -36,11 +33,6 @@ class Html:
 
     def __repr__(self) -> str:
         return self.text
-
-
-def show_controls(text: str) -> str:
-    """Replace every invisible control by its name: a right-to-left override becomes `⟨U+202E⟩`."""
-    return _INVISIBLE.sub(lambda m: f"⟨U+{ord(m.group()):04X}⟩", text)
 
 
 def visible_whitespace(text: object) -> str:

@@ -61,7 +61,7 @@ def read_review(path: Path, known: Iterable[tuple[str, str]] = ()) -> Review:
             raise StudyError(
                 f"{path.name}, line {reader.line_num}: decision '{row['decision']}' must be keep, drop or left empty"
             )
-        key = (row["task"].strip(), row["prompt_id"].strip())
+        key = (unguarded(row["task"].strip()), row["prompt_id"].strip())
         shown = row.get("text", "")
         if row["decision"] and key in present and shown and prompt_id(unguarded(shown)) != key[1]:
             raise StudyError(
@@ -86,7 +86,7 @@ def write_review(path: Path, decided: pd.DataFrame) -> Path:
         if key not in rows:
             values = {name: getattr(record, name, None) for name in COLUMNS}
             row = {k: v if isinstance(v, str) else "" for k, v in values.items()}
-            row["text"] = guarded(row["text"])
+            row = {name: guarded(value) for name, value in row.items()}
             old = before.rows.get(key, {})
             row |= {k: old.get(k, "") or row[k] for k in ("decision", "comment")}
             rows[key] = row
@@ -103,7 +103,7 @@ def write_review(path: Path, decided: pd.DataFrame) -> Path:
 
 def guarded(text: str) -> str:
     """A text that a spreadsheet cannot take for a formula: one apostrophe before = + - @ tab, as they show text."""
-    return "'" + text if text[:1] in "=+-@\t\r'" else text
+    return "'" + text if text and text[0] in "=+-@\t\r'" else text
 
 
 def unguarded(text: str) -> str:

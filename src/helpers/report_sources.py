@@ -20,6 +20,7 @@ from helpers.methods_page import methods_source
 from helpers.provenance import RECORD, provenance
 from helpers.study_pages import banner, run_card, study_page
 from helpers.study_runs import STEP_NAMES, StudyRun
+from helpers.visible_text import show_controls
 
 UNSEEN = {"parameters", "injected-parameters", "papermill-error-cell-tag"}
 KEPT = ("text/html", "text/markdown", "text/latex", "image/svg+xml", "image/png", "image/jpeg", "text/plain")
@@ -135,17 +136,15 @@ def _plain_cell(cell: Any) -> None:
     for output in cell.outputs if "remove-output" not in tags else []:
         if output.output_type == "stream":
             if output.name == "stdout":  # warnings and progress are in the step's log file
-                output.text = scrub(
-                    "\n".join(line.rsplit("\r", 1)[-1] for line in output.text.rstrip("\r\n").split("\n"))
-                    + "\n"
-                )
+                lines = (line.rsplit("\r", 1)[-1] for line in output.text.rstrip("\r\n").split("\n"))
+                output.text = show_controls(scrub(_ANSI.sub("", "\n".join(lines) + "\n")))
                 if outputs and outputs[-1].output_type == "stream":
                     outputs[-1].text += output.text  # printed line by line, shown as one block
                 else:
                     outputs.append(output)
         elif output.output_type == "error":
-            output.traceback = [scrub(_ANSI.sub("", line)) for line in output.traceback]
-            output.evalue = scrub(output.evalue)
+            output.traceback = [show_controls(scrub(_ANSI.sub("", line))) for line in output.traceback]
+            output.evalue = show_controls(scrub(output.evalue))
             outputs.append(output)
         elif (bundle := _bundle(dict(output.data))) is not None:
             output.data, output.metadata = bundle, {}
@@ -162,6 +161,9 @@ def _bundle(data: dict[str, Any]) -> dict[str, Any] | None:
     value = data[best]
     if isinstance(value, str):
         value = scrub(KIT.sub("", value) if best == "text/html" else value)
+        value = (
+            show_controls(value) if best in ("text/markdown", "text/plain") else value
+        )  # HTML: where it is made
     if (
         best == "text/markdown"
     ):  # computed text: its words may come from data, so no HTML, shortcode or formula

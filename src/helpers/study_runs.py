@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from helpers.provenance import RECORD
+from helpers.visible_text import show_controls
 
 STEP_NAMES = {
     "01": "prompt generation",
@@ -90,7 +91,7 @@ def _study_words(name: str) -> tuple[str, str]:
 
     try:
         study = load_study(name)
-        return study.title, study.description
+        return show_controls(study.title), show_controls(study.description)
     except (StudyError, OSError):
         return name, ""  # a study given by its path; the run folder knows only its name
 

@@ -8,6 +8,8 @@ import os
 import sys
 from typing import Any
 
+from helpers.visible_text import for_terminal
+
 # What libraries read when they are imported: in the kernels, workers and programs that this process starts.
 QUIET = {
     "TQDM_DISABLE": "1",
@@ -37,13 +39,16 @@ def prepare() -> None:
 
 
 class Lasting:
-    """A text stream that is written to nowhere once nobody reads it; everything else is as with the stream itself."""
+    """A text stream that is written to nowhere once nobody reads it, without controls that steer a terminal.
+
+    Everything else is as with the stream itself.
+    """
 
     def __init__(self, stream: Any) -> None:
         self.stream = stream
 
     def write(self, text: str) -> int:
-        self._try(self.stream.write, text)
+        self._try(self.stream.write, for_terminal(text))
         return len(text)
 
     def flush(self) -> None:
