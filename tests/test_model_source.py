@@ -81,10 +81,19 @@ def test_a_model_of_the_hub_of_another_kind_is_refused_while_loading(
 ) -> None:
     edit(folder / "config_sentence_transformers.json", model_type="CrossEncoder")
     monkeypatch.setattr(
-        "sentence_transformers.util.load_file_path", lambda name, file, revision=None: str(folder / file)
+        "sentence_transformers.util.load_file_path", lambda name, file, **where: str(folder / file)
     )
     with pytest.raises(StudyError, match="model b is a CrossEncoder"):
         load_model(ModelSpec(name="a/b", weights="hub:a/b"))
+
+
+@pytest.mark.parametrize(
+    ("file", "text"), [("modules.json", "{}"), ("modules.json", "[1]"), ("config.json", "[")]
+)
+def test_a_damaged_description_names_its_file(file: str, text: str, folder: Path) -> None:
+    (folder / file).write_text(text)
+    with pytest.raises(StudyError, match=f"copy/{file}: not "):
+        check_model(at(folder))
 
 
 def test_a_model_without_texts_is_refused(folder: Path) -> None:

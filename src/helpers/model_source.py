@@ -189,17 +189,25 @@ def fetch_descriptions(name: str, revision: str | None) -> Descriptions:
     """The same files of a model of the Hub, from the Hugging Face cache or downloaded into it."""
     from sentence_transformers.util import load_file_path
 
-    found = {file: load_file_path(name, file, revision=revision) for file in DESCRIPTIONS}
+    where: dict[str, Any] = {"revision": revision, "cache_folder": os.environ.get("SENTENCE_TRANSFORMERS_HOME")}
+    found = {file: load_file_path(name, file, **where) for file in DESCRIPTIONS}
     return {file: _json(Path(path)) if path else None for file, path in found.items()}
 
 
 def _json(path: Path) -> Any:
+    """A mapping, of `modules.json` a list of mappings; None where the file is absent."""
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as error:
         raise StudyError(f"{path.parent.name}/{path.name}: not readable as JSON ({error})") from error
+    rows = content if path.name == "modules.json" and isinstance(content, list) else [content]
+    if not all(isinstance(row, dict) for row in rows) or (
+        path.name == "modules.json" and rows is not content
+    ):
+        raise StudyError(f"{path.parent.name}/{path.name}: not what sentence-transformers writes there")
+    return content
 
 
 def check_descriptions(spec: ModelSpec, found: Descriptions) -> None:
