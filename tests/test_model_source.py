@@ -14,10 +14,10 @@ from tiny_models import random_sentence_transformer
 
 from helpers import model_source
 from helpers.model_source import check_model, check_present, kind_of, missing_here
-from helpers.models import load_model
+from helpers.models import LoadedModel, load_model
 from helpers.plan import plan_text
 from helpers.study import ModelSpec, StudyError, check_names, load_study
-from helpers.sweep import run_sweep
+from helpers.sweep import model_or_error, run_sweep
 
 NOTHING: dict[str, Any] = dict.fromkeys(model_source.DESCRIPTIONS)
 DENSE = "sentence_transformers.sentence_transformer.modules.Pooling"
@@ -262,6 +262,17 @@ def test_whatever_one_model_does_the_others_go_on(
         "broken": (0, "model broken: ZeroDivisionError: a model"),
         "static": (1,),
     }
+
+
+def test_a_failed_comparison_of_precision_costs_no_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*given: Any) -> None:
+        raise FloatingPointError("3 embeddings are not finite")
+
+    monkeypatch.setattr("helpers.precision_probe.record", fails)
+    study = tiny_study(tmp_path, [STATIC], ["DemoSTS"])
+    assert isinstance(model_or_error(study.models[0], tmp_path, study), LoadedModel)
 
 
 def test_the_packaged_models_are_here() -> None:

@@ -189,7 +189,10 @@ def fetch_descriptions(name: str, revision: str | None) -> Descriptions:
     """The same files of a model of the Hub, from the Hugging Face cache or downloaded into it."""
     from sentence_transformers.util import load_file_path
 
-    where: dict[str, Any] = {"revision": revision, "cache_folder": os.environ.get("SENTENCE_TRANSFORMERS_HOME")}
+    where: dict[str, Any] = {
+        "revision": revision,
+        "cache_folder": os.environ.get("SENTENCE_TRANSFORMERS_HOME"),
+    }
     found = {file: load_file_path(name, file, **where) for file in DESCRIPTIONS}
     return {file: _json(Path(path)) if path else None for file, path in found.items()}
 
