@@ -275,15 +275,16 @@ def test_a_killed_chain_is_seen_as_stopped_and_completes_later(project):
     assert code == OK and "03_b: was stopped before its end" in out and "2 ran, 1 reused" in out
 
 
-def test_a_stopped_chain_ends_with_130_and_says_so(project):
+@pytest.mark.parametrize("stop", [signal.SIGTERM, signal.SIGINT])
+def test_a_stopped_chain_ends_with_130_and_says_so_without_a_traceback(project, stop):
     write_notebook(project, "03_b.ipynb", "import time\nprint('sleeping')\ntime.sleep(60)")
     command = [sys.executable, "-m", "helpers.cli", "report", "mini"]
-    child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert any("sleeping" in line for line in child.stdout)
-    child.send_signal(signal.SIGTERM)
-    child.stdout.read()
-    assert child.wait(timeout=30) == 130
-    child.stdout.close()
+    child.send_signal(stop)
+    out, said = child.communicate(timeout=60)
+    assert child.returncode == 130 and "stopped by a person" in out
+    assert said == ""
     assert status(project)["steps"]["03"]["reason"] == "stopped by a person"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import time
@@ -102,6 +103,8 @@ def _run_step(chain: Chain, step: str, console: Console) -> int:
             _execute(source, output, now.parameters, console)
         except KeyboardInterrupt:
             result, reason = INTERRUPTED, "stopped by a person"
+            # nbclient leaves the task of the interrupted cell behind, whose traceback asyncio would print at the end.
+            logging.getLogger("asyncio").disabled = True
         except Exception as error:
             reason = _reason(error)
             result = INTERRUPTED if reason.startswith("KeyboardInterrupt") else FAILED
@@ -155,8 +158,8 @@ def _execute(source: Path, output: Path, parameters: Mapping[str, Any], console:
             cwd=str(source.parent),
             progress_bar=False,
             extra_arguments=[
-                "--IPKernelApp.log_level=ERROR"
-            ],  # its warning of local TCP is no news to a reader
+                "--IPKernelApp.log_level=CRITICAL"
+            ],  # neither its warning of local TCP nor what it says when it is stopped is news to a reader
             stdout_file=console.stdout,
             stderr_file=console.stderr,
         )

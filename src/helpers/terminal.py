@@ -6,6 +6,7 @@ import errno
 import functools
 import os
 import sys
+import threading
 from typing import Any
 
 from helpers.visible_text import for_terminal
@@ -97,7 +98,11 @@ def quiet_libraries() -> None:
 
 @functools.cache  # once per process
 def _disable_tqdm() -> None:
-    """Let every bar of tqdm be off that is not asked for with `disable=False`."""
+    """Let every bar of tqdm be off that is not asked for with `disable=False`.
+
+    Its lock between processes goes too: a worker that is killed would leave a semaphore behind, with a warning.
+    """
     from tqdm.std import tqdm
 
+    tqdm.set_lock(threading.RLock())
     tqdm.__init__ = functools.partialmethod(tqdm.__init__, disable=True)
