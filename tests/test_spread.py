@@ -55,6 +55,7 @@ def test_an_end_that_resamples_of_one_value_would_decide_is_not_known(scores):
 
 def test_a_mean_of_exactly_zero_has_no_cv():
     assert np.isnan(spread(np.array([[-1.0, 1.0]]))["cv"][0])
+    assert np.isnan(spread(np.array([[0.1, 0.2, -0.3]]))["cv"][0])  # whose mean is 9e-18
 
 
 def test_intervals_do_not_depend_on_the_other_cells():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from helpers.ties import compare, levelled
+from helpers.ties import compare, levelled, zeroed
 
 
 @pytest.mark.parametrize("a, b, expected", [
@@ -16,6 +16,10 @@ def test_the_order_of_two_numbers(a, b, expected):
 
 def test_order_broadcasts():
     assert compare([[0.1 + 0.2], [0.4]], [0.3, 0.5]).tolist() == [[0, -1], [1, -1]]
+
+
+def test_what_is_zero_up_to_rounding_is_zero():
+    assert zeroed([0.1 + 0.2 - 0.3, 1e-6, -1e-17]).tolist() == [0, 1e-6, 0] and np.isnan(zeroed(np.nan))
 
 
 def test_levelled_values_are_exactly_equal_and_keep_their_places():

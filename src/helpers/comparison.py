@@ -15,6 +15,7 @@ from helpers.phrases import count, is_lowest, listed, out_of, signed
 from helpers.relevance import statistics_rows
 from helpers.run import run_folder
 from helpers.study import StudyError, project_root, unknown
+from helpers.ties import levelled
 
 REPORTED = ["default", "prompt_mean", "low", "high", "percentile", "rank", "rank_low", "rank_high"]
 MODELS = ["study", "model", "tasks", *REPORTED, "cv_median", "inflated", "deflated", "undecided", "verdict"]
@@ -175,6 +176,8 @@ def findings(found: Comparison) -> list[dict[str, str]]:
     out = []
     for study, part in found.models.groupby("study", sort=False):
         known = part.dropna(subset=["low", "high"])
+        low, high = levelled(known[["low", "high"]].astype(float)).T
+        known = known.assign(low=low, high=high)
         pairs = list(combinations(known.itertuples(), 2))
         overlap = sum(a.low <= b.high and b.low <= a.high for a, b in pairs)
         if pairs:

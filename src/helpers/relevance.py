@@ -40,7 +40,8 @@ def r_squared(score: np.ndarray, relevant: np.ndarray) -> float:
     """R2 of the least-squares regression of the score on relevance (0/1): their squared Pearson
     correlation.
     """
-    if np.std(score) == 0 or np.std(relevant.astype(float)) == 0:
+    score = levelled(score)
+    if np.ptp(score) == 0 or np.ptp(relevant.astype(float)) == 0:
         return float("nan")
     return float(np.corrcoef(score, relevant)[0, 1] ** 2)
 

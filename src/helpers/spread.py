@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from helpers.ties import levelled
+from helpers.ties import compare, levelled
 
 MEASURES = ("mean", "sd", "cv", "iqr", "range", "mad_median")
 
@@ -120,7 +120,7 @@ def spread_table(
 
 def _ratio(top: np.ndarray, bottom: np.ndarray) -> np.ndarray:
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(bottom == 0, np.nan, top / np.abs(bottom))
+        return np.where(compare(bottom, 0) == 0, np.nan, top / np.abs(bottom))
 
 
 def _moment_intervals(x: np.ndarray, counts: np.ndarray, tail: list[float]) -> dict[str, np.ndarray]:
@@ -160,7 +160,7 @@ def _moment_intervals(x: np.ndarray, counts: np.ndarray, tail: list[float]) -> d
     out["mean"][constant] = mean[constant, None]
     out["sd"][constant] = 0.0
     out["cv"][constant] = 0.0
-    out["cv"][mean == 0] = np.nan
+    out["cv"][compare(mean, 0) == 0] = np.nan
     return out
 
 

@@ -37,3 +37,9 @@ def levelled(values: ArrayLike) -> np.ndarray:
         new = np.concatenate([[True], compare(flat[by_size[1:]], flat[by_size[:-1]]) > 0])
         flat[by_size] = flat[by_size[new]][np.cumsum(new) - 1]
     return flat.reshape(values.shape)
+
+
+def zeroed(values: ArrayLike) -> np.ndarray:
+    """The values, 0 where they are equal to 0: an end of an interval at 0 is not beyond it (any shape)."""
+    values = np.asarray(values, dtype=float)
+    return np.where((compare(values, 0.0) == 0) & np.isfinite(values), 0.0, values)

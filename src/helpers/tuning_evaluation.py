@@ -19,6 +19,7 @@ from helpers.geometry_spec import GeometrySpec
 from helpers.measurement import set_distractors
 from helpers.models import LoadedModel
 from helpers.search_sets import InstructedSet
+from helpers.ties import zeroed
 
 METRICS = ("recall_at_1", "recall_at_5")
 RECALL_COLUMNS = [
@@ -153,7 +154,7 @@ def paired_interval(
     for d in differences:
         counts = rng.multinomial(len(d), np.full(len(d), 1 / len(d)), size=n_boot)
         draws += counts @ d / len(d) / len(differences)
-    low, high = np.quantile(draws, [0.5 - confidence / 2, 0.5 + confidence / 2])
+    low, high = zeroed(np.quantile(draws, [0.5 - confidence / 2, 0.5 + confidence / 2]))
     return float(low), float(high)
 
 

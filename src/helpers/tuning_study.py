@@ -22,7 +22,7 @@ from helpers.study import Study, TaskSpec
 from helpers.sweep import run_sweep
 from helpers.task_scores import task_scores
 from helpers.tasks import SearchSet
-from helpers.ties import levelled
+from helpers.ties import levelled, zeroed
 from helpers.training_sets import TuningData, finetuning_of
 from helpers.tuning_evaluation import geometry_settings, paired_interval, query_scores
 from helpers.variants import other_models
@@ -259,7 +259,7 @@ def _unit_interval(
     for _ in range(min(n_boot, 1000)):
         take = rng.integers(0, len(gold), len(gold))
         draws.append(_spearman(after[take], gold[take]) - _spearman(before[take], gold[take]))
-    low, high = np.nanquantile(draws, [0.025, 0.975]) if draws else (np.nan, np.nan)
+    low, high = zeroed(np.nanquantile(draws, [0.025, 0.975])) if draws else (np.nan, np.nan)
     return float(low), float(high), len(both)
 
 
