@@ -153,10 +153,17 @@ def test_code_of_a_registered_model_runs_only_where_the_study_allows_it(
 
 def test_code_in_a_folder_runs_only_where_the_study_allows_it(folder: Path) -> None:
     edit(folder / "modules.json", idx=3, name="3", path="", type="mine.Own")
-    edit(folder / "config.json", auto_map={"AutoModel": "mine.Model"})
     with pytest.raises(StudyError, match=r"code of its own \(mine.Own\); set trust_remote_code: true"):
         check_model(at(folder))
     check_model(at(folder, trust_remote_code=True))
+
+
+def test_an_architecture_that_only_its_own_code_knows_needs_permission(folder: Path) -> None:
+    edit(folder / "config.json", auto_map={"AutoModel": "mine.Model"})
+    check_model(at(folder))  # a BERT, which transformers knows
+    edit(folder / "config.json", model_type="mine")
+    with pytest.raises(StudyError, match=r"code of its own \(auto_map of config.json\)"):
+        check_model(at(folder))
 
 
 def test_absent_weights_are_named(folder: Path) -> None:
@@ -234,6 +241,20 @@ def test_settings_that_a_static_table_has_no_use_for_are_refused(
 def test_a_dimension_beyond_the_model_is_refused(original: Path) -> None:
     with pytest.raises(StudyError, match="truncate_dim is 64, but its vectors have 32 dimensions"):
         load_model(at(original, truncate_dim=64))
+
+
+def test_a_length_beyond_the_learned_positions_is_refused(original: Path) -> None:
+    assert load_model(at(original, max_length=512)).st.max_seq_length == 512
+    with pytest.raises(StudyError, match="max_length is 513, but it has positions for 512 tokens"):
+        load_model(at(original, max_length=513))
+
+
+def test_the_folder_of_a_model_may_lie_below_the_home_folder(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(folder.parent))
+    assert model_source.folder_of(ModelSpec(name="tiny", weights="path:~/copy")) == folder
+    assert load_model(ModelSpec(name="tiny", weights="path:~/copy")).dimension == 32
 
 
 def test_whatever_one_model_does_the_others_go_on(

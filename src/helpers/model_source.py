@@ -225,13 +225,19 @@ def check_descriptions(spec: ModelSpec, found: Descriptions) -> None:
         raise StudyError(f"model {spec.label} reads {', '.join(sorted(modalities))} and no texts")
     modules = [str(module.get("type", "")) for module in found["modules.json"] or []]
     own = [name for name in modules if not name.startswith("sentence_transformers.")]
-    remote = (found["config.json"] or {}).get("auto_map")
-    if (own or remote) and not spec.trust_remote_code:
+    if (own or _needs_own_architecture(found["config.json"] or {})) and not spec.trust_remote_code:
         named = ", ".join(own) or "auto_map of config.json"
         raise StudyError(
             f"model {spec.label} runs code of its own ({named}); set trust_remote_code: true to allow it"
         )
     _check_settings(spec, [name.rsplit(".", 1)[-1] for name in modules])
+
+
+def _needs_own_architecture(config: dict[str, Any]) -> bool:
+    """Whether a transformer's code comes with it; where the library knows the architecture too, it takes its own."""
+    from transformers.models.auto.configuration_auto import CONFIG_MAPPING_NAMES
+
+    return "auto_map" in config and config.get("model_type") not in CONFIG_MAPPING_NAMES
 
 
 def kind_of(found: Descriptions) -> str:

@@ -280,6 +280,27 @@ def _limit(st: Any, spec: ModelSpec) -> None:
         st.max_seq_length = spec.max_length
     if st.max_seq_length != spec.max_length:
         raise StudyError(f"model {spec.label}: it has no limit of tokens, so 'max_length' says nothing")
+    positions = _positions(st)
+    if positions is not None and spec.max_length is not None and spec.max_length > positions:
+        raise StudyError(
+            f"model {spec.label}: max_length is {spec.max_length}, but it has positions for {positions} tokens"
+        )
+
+
+def _positions(st: Any) -> int | None:
+    """Tokens that the smallest table of learned positions is made for; None without one (e.g. rotary positions)."""
+    import torch
+
+    tables = [
+        module
+        for name, module in st.named_modules()
+        if name.endswith("position_embeddings") and isinstance(module, torch.nn.Embedding)
+    ]
+    # RoBERTa's positions begin behind the padding's.
+    return min(
+        (t.num_embeddings - (-1 if t.padding_idx is None else t.padding_idx) - 1 for t in tables),
+        default=None,
+    )
 
 
 def _cast(st: Any, dtype: str) -> None:
