@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from mteb import ResultCache
 from tiny import STATIC, prompt_rows, tiny_study
 from tiny_models import random_sentence_transformer
 
@@ -88,3 +89,32 @@ def test_an_export_removes_only_what_an_earlier_one_wrote(tmp_path: Path) -> Non
     other.write_text("{}", encoding="utf-8")
     assert results.export_mteb(study, folder, prompt_rows("DemoSTS")) == 2
     assert len(list((folder / "results").rglob("DemoSTS.json"))) == 2 and other.is_file()
+
+
+def test_stock_mteb_reads_prompts_where_it_is_asked_for_experiments(tmp_path: Path) -> None:
+    weights = f"path:{random_sentence_transformer(tmp_path, 'bert')}"
+    models = [{"name": "tiny", "label": f"{n}", "weights": weights, "max_length": n} for n in (None, 8)]
+    study, folder = tiny_study(tmp_path, models, ["DemoSTS"]), tmp_path / "run"
+    run_sweep(study, folder, ROWS, progress=None)
+    assert results.export_mteb(study, folder, ROWS) == 6
+    cache = ResultCache(folder)
+    scores = results.scores_table(study, folder, ROWS)
+    read = {
+        (m.experiment_name is None, round(t.scores["test"][0]["main_score"], 6))
+        for m in cache.load_results(load_experiments="match_name").model_results
+        for t in m.task_results
+    }
+    is_plain = (scores["kind"] == "default") & (scores["model"] == "None")
+    assert read == {
+        (plain, round(score, 6)) for plain, score in zip(is_plain, scores["main_score"], strict=True)
+    }
+    alone = [t for m in cache.load_results().model_results for t in m.task_results]
+    assert len(alone) == 1  # without asking, the prompts and every other setting are left out
+    told = [
+        json.loads(line) for p in folder.rglob("run_settings.jsonl") for line in p.read_text().splitlines()
+    ]
+    assert len(told) == 6 and {t["encode_kwargs"]["dtype"] for t in told} == {"float32"}
+    cut = [
+        t["encode_kwargs"]["truncated_share"]["both"] for t in told if t["encode_kwargs"]["max_length"] == 8
+    ]
+    assert len(cut) == 3 and min(cut) > 0

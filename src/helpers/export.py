@@ -1,7 +1,8 @@
 """Export: finished cells as a result cache that stock mteb reads, one file per model, task and prompt.
 
 Layout `results/<org>__<model>/<revision>/[experiments/<name>/]<Task>.json`. The plain path is stock mteb's own; whatever
-differs from a default run with the suite's default settings is part of the experiment's name.
+differs from a default run with the suite's default settings is part of the experiment's name. mteb's `run_settings.jsonl`
+beside it tells how it was computed: precision, lengths, and the share of texts that were cut.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from helpers.safe_paths import below, is_plain, safe_name
 from helpers.study import ModelSpec, Study, StudyError
 
 RESULTS = "results"
+SETTINGS = "run_settings.jsonl"
 MANIFEST = "cells/exported.json"  # which cells each exported file was made of
 STOCK_SEED = 42  # of mteb's tasks
 REPLACED = set('<>:"|?*\\/\0')  # what mteb turns into _ in an experiment's name
@@ -56,10 +58,45 @@ def export_cells(study: Study, folder: Path, cells: Iterable[tuple[Path, dict[st
             with replacing(path) as temporary:
                 _task_result(records).to_disk(temporary)
             write_json(path.with_name("model_meta.json"), meta.to_dict())
+    _write_settings(folder, contents)
     for name in before.keys() - made_of.keys():
         _remove(folder, below(folder / RESULTS, name.removeprefix(f"{RESULTS}/")))
     write_json(folder / MANIFEST, made_of)
     return len(made_of)
+
+
+def _write_settings(folder: Path, contents: Mapping[str, tuple[Any, list[dict[str, Any]]]]) -> None:
+    """One line per task in the folder of its result, in mteb's own form; files that say the same are left alone."""
+    lines: dict[str, list[str]] = {}
+    for name, (_, records) in sorted(contents.items()):
+        place, _, _ = name.removeprefix(f"{RESULTS}/").rpartition("/")
+        lines.setdefault(place, []).extend(
+            json.dumps(_settings_of(records, split), ensure_ascii=False, sort_keys=True) + "\n"
+            for split in sorted({record["slot"]["split"] for record in records})
+        )
+    for place, told in lines.items():
+        path = below(folder / RESULTS, place, SETTINGS)
+        if not path.is_file() or path.read_text(encoding="utf-8") != "".join(told):
+            with replacing(path) as temporary:
+                temporary.write_text("".join(told), encoding="utf-8")
+
+
+def _settings_of(records: list[dict[str, Any]], split: str) -> dict[str, Any]:
+    """What a reader must know of one task's scores: how the vectors were made and how many texts were cut."""
+    kept = [record for record in records if record["slot"]["split"] == split]
+    model = kept[0]["model"]
+    shares: dict[str, float] = {}
+    for sample in (sample for record in kept for sample in record.get("inputs", [])):
+        shares[sample["side"]] = max(shares.get(sample["side"], 0.0), sample["truncated_share"])
+    names = ("dtype", "max_length", "truncate_dim", "attention", "backend", "compile")
+    return {
+        "task": kept[0]["slot"]["task"],
+        "splits": [split],
+        "subsets": sorted({record["slot"]["subset"] for record in kept}),
+        "version": kept[0]["identity"]["versions"],
+        "encode_kwargs": {name: model.get(name) for name in names}
+        | {"include_prompt": kept[0].get("include_prompt"), "truncated_share": shares},
+    }
 
 
 def _read_manifest(folder: Path) -> dict[str, list[str]]:
@@ -80,8 +117,9 @@ def _remove(folder: Path, path: Path) -> None:
     """Remove an exported file, and its folders where nothing else is left in them."""
     path.unlink(missing_ok=True)
     place = path.parent
-    if {p.name for p in place.glob("*")} == {"model_meta.json"}:
-        (place / "model_meta.json").unlink()
+    if {p.name for p in place.glob("*")} <= {"model_meta.json", SETTINGS}:
+        for name in ("model_meta.json", SETTINGS):
+            (place / name).unlink(missing_ok=True)
     with contextlib.suppress(OSError):  # not empty
         while place != folder:
             place.rmdir()
