@@ -64,6 +64,7 @@ def test_rounding_decides_no_verdict():
     values = {f"t{k}": 0.1 + 0.1 * k for k in range(11)}
     row = table_of(cells_of({"a": {t: [v] * 15 for t, v in values.items()}}, {"a": values})).iloc[0]
     assert row["percentile"] == 0.5 and row["verdict"].startswith("within")
+    assert "a default lies at the mean" in findings(row.to_frame().T.infer_objects())[0]["text"]
 
 
 def test_no_random_constant_board_has_a_default_outside():

@@ -100,7 +100,8 @@ def findings(table: pd.DataFrame) -> list[dict[str, str]]:
     if few.all():
         text = "Too few prompts to say whether a default lies outside what random prompts give"
     gap = (known["default"] - known["prompt_mean"]).mean()
-    text += f"; on average a default lies {abs(gap):.3f} {'above' if gap >= 0 else 'below'} the mean of the prompts."
+    where = {1: f"{gap:.3f} above", 0: "at", -1: f"{-gap:.3f} below"}[int(compare(gap, 0))]
+    text += f"; on average a default lies {where} the mean of the prompts."
     out = [{"text": text, "figure": "tbl-headline"}]
     moving = known.dropna(subset=["rank_low", "rank_high"])
     fixed = moving[(moving["rank_low"] == moving["rank_high"])]
