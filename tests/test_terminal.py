@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from helpers.run import replacing
+from helpers.run import follow_umask, replacing
 
 SAY = "from helpers import terminal; terminal.prepare();"
 BARS = "import sys, tqdm; list(tqdm.tqdm(range(3))); list(tqdm.tqdm(range(3), desc='own', disable=False))"
@@ -55,3 +55,16 @@ def test_a_written_file_follows_the_umask(tmp_path) -> None:
         os.umask(before)
     assert (tmp_path / "table").stat().st_mode & 0o777 == 0o640
     assert [path.name for path in tmp_path.iterdir()] == ["table"]
+
+
+def test_so_do_the_files_of_a_folder_that_a_library_wrote(tmp_path) -> None:
+    (tmp_path / "0").mkdir()
+    weights = tmp_path / "0" / "model.safetensors"
+    weights.touch(0o600)
+    before = os.umask(0o022)
+    try:
+        follow_umask(tmp_path)
+    finally:
+        os.umask(before)
+    assert weights.stat().st_mode & 0o777 == 0o644
+    assert [path.name for path in tmp_path.iterdir()] == ["0"]

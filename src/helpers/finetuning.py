@@ -21,7 +21,7 @@ import pandas as pd
 
 from helpers.finetuning_spec import FinetuningSpec, TrainingSettings
 from helpers.models import LoadedModel, digest, load_model
-from helpers.run import write_json
+from helpers.run import follow_umask, write_json
 from helpers.safe_paths import below
 from helpers.study import ModelSpec, Study, project_root
 from helpers.training_data import fingerprint, training_rows
@@ -208,6 +208,7 @@ def _save(loaded: LoadedModel, folder: Path, work: Path, record: dict[str, Any])
     part.parent.mkdir(parents=True, exist_ok=True)
     loaded.st.save_pretrained(str(part), create_model_card=False)
     write_json(part / RECORD, record)
+    follow_umask(part)
     os.replace(part, folder)
     shutil.rmtree(work)
 

@@ -13,7 +13,7 @@ from helpers.instructions import NONE_ID, Instruction, instruction_table
 from helpers.measurement import bank_for, distractor_table, embedder, geometry_table, measure
 from helpers.models import LoadedModel, load_model
 from helpers.phrases import is_highest
-from helpers.progress import Progress
+from helpers.progress import Progress, watching
 from helpers.projection import chosen_instructions, query_map
 from helpers.relevance import statistics_rows
 from helpers.search_sets import InstructedSet, geometry_spec
@@ -41,7 +41,8 @@ def measure_study(
         model = load_model(model_spec, folder, study.sweep.device)
         for chosen in sets:
             instructions = bank_for(spec, chosen)
-            rows, pools = measure(embedder(model), model.label, chosen, instructions, spec, study.seed)
+            with watching(report, f"{model.label}, {chosen.search.task} {chosen.search.subset}"):
+                rows, pools = measure(embedder(model), model.label, chosen, instructions, spec, study.seed)
             table = geometry_table(rows, chosen, spec.n_boot, spec.confidence, study.seed)
             geometry.append(table)
             distractors.append(distractor_table(rows, pools))

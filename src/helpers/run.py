@@ -161,6 +161,16 @@ class replacing:
             self.temporary.unlink(missing_ok=True)
 
 
+def follow_umask(folder: Path) -> None:
+    """Give every file below a folder the permissions of a new file; safetensors writes what only its owner can read."""
+    with replacing(folder / "new") as temporary:
+        mode = temporary.stat().st_mode & 0o777
+    (folder / "new").unlink()
+    for path in folder.rglob("*"):
+        if path.is_file() and not path.is_symlink():
+            path.chmod(mode)
+
+
 def write_json(path: Path, content: Any) -> None:
     """Write readable JSON with sorted keys, whole or not at all."""
     with replacing(path) as temporary:

@@ -16,6 +16,7 @@ from helpers.finetuning_spec import FinetuningSpec
 from helpers.geometry_spec import GeometrySpec
 from helpers.measurement import bank_for, embedder, geometry_table, measure
 from helpers.models import load_model
+from helpers.progress import watching
 from helpers.results import SCORES, conform, query_scores_table, scores_table
 from helpers.search_sets import InstructedSet, instructed_sets
 from helpers.study import Study, TaskSpec
@@ -81,7 +82,9 @@ def _scores_on(
     frames = []
     for preset, seed, model_spec in every_model(study, tuned):
         progress(f"{sets[0].search.task}: searching with {model_spec.label}")
-        scores = query_scores(load_model(model_spec, folder, study.sweep.device), sets, spec, study.seed)
+        model = load_model(model_spec, folder, study.sweep.device)
+        with watching(progress, model_spec.label):
+            scores = query_scores(model, sets, spec, study.seed)
         frames.append(scores.assign(preset=preset, seed=seed))
     table = pd.concat(frames, ignore_index=True)
     return table[["preset", "seed", *[c for c in table.columns if c not in ("preset", "seed")]]]
@@ -106,7 +109,8 @@ def instruction_geometry(
             chosen = limited(whole, spec.instruction_queries, study.seed)
             bank = bank_for(geometry, chosen)
             progress(f"{model.label}: {len(bank)} instructions x {len(chosen.search.queries)} queries")
-            rows, _ = measure(embedder(model), model.label, chosen, bank, geometry, study.seed)
+            with watching(progress, model.label):
+                rows, _ = measure(embedder(model), model.label, chosen, bank, geometry, study.seed)
             table = geometry_table(rows, chosen, 0, seed=study.seed)
             tables.append(table.assign(preset=preset, seed=seed))
             queries.append(rows.assign(preset=preset, seed=seed))
