@@ -10,6 +10,7 @@ from llm_server import KEY, chat
 from helpers.paraphrase_quality import findings, language_of, quality
 from helpers.paraphrases import WORDINGS, estimate, paraphrase, same, wording_of
 from helpers.prompts_spec import GeneratorSpec
+from helpers.search_sets import read_paraphrases
 from helpers.study import StudyError
 
 SPEC = GeneratorSpec(model="toy-model", retries=0, concurrency=2)
@@ -144,3 +145,11 @@ def test_the_real_paraphrases_of_squad_are_found_as_their_authors_left_them(task
 
     assert len(table) == 1062
     assert table["checks"].value_counts().to_dict() == {"": 1051, "equal to source": 11}
+
+
+def test_a_line_separator_inside_a_text_is_no_end_of_line(tmp_path):
+    path = tmp_path / "paraphrases.jsonl"
+    path.write_text(
+        '{"id": "1", "paraphrase": "one\u2028two"}\n{"id": "2", "paraphrase": "three"}\n', encoding="utf-8"
+    )
+    assert read_paraphrases(path, {"1": "a", "2": "b"}) == {"1": "one\u2028two", "2": "three"}

@@ -91,7 +91,12 @@ class BatchBackend:
 
     def _open_jobs(self, wanted: set[str]) -> Iterator[dict[str, Any]]:
         for path in sorted(self.folder.glob("*.json")):
-            state = json.loads(path.read_text(encoding="utf-8"))
+            try:
+                state = dict(json.loads(path.read_text(encoding="utf-8")))
+                state["requests"] = list(state["requests"])
+            except (ValueError, TypeError, KeyError, RecursionError):
+                self._say(f"{path.name}: not the file of a batch job; left alone")
+                continue
             state["job"] = path.stem  # it names the file that is written again
             if not state.get("collected") and wanted & set(state["requests"]):
                 if state.get("batch_id") is None:

@@ -96,9 +96,9 @@ def read_paraphrases(path: Path, queries: dict[str, str], some: bool = True) -> 
         if path.suffix == ".parquet":
             table = pd.read_parquet(path)
         else:
-            lines = path.read_text(encoding="utf-8").splitlines()
+            lines = path.read_text(encoding="utf-8").split("\n")  # a text may hold U+2028
             table = pd.DataFrame([json.loads(line) for line in lines if line.strip()])
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise StudyError(
             f"paraphrases {path.name}: not readable ({type(error).__name__}: {error})"
         ) from error

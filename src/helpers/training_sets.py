@@ -136,7 +136,7 @@ def read_examples(path: Path) -> pd.DataFrame:
         if path.suffix == ".parquet":
             table = pd.read_parquet(path)
         else:
-            lines = enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+            lines = enumerate(path.read_text(encoding="utf-8").split("\n"), 1)
             table = pd.DataFrame([_line(path, number, line) for number, line in lines if line.strip()])
     except OSError as error:
         raise StudyError(f"{path.name}: not readable ({error})") from error
@@ -158,7 +158,7 @@ def read_examples(path: Path) -> pd.DataFrame:
 def _line(path: Path, number: int, line: str) -> dict[str, Any]:
     try:
         row = json.loads(line)
-    except json.JSONDecodeError as error:
+    except (ValueError, RecursionError) as error:
         raise StudyError(f"{path.name}, line {number}: not JSON ({error})") from error
     if not isinstance(row, dict):
         raise StudyError(f"{path.name}, line {number}: an object with query, paraphrase, target is needed")
