@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from helpers.run import run_folder
 from helpers.study import Study, StudyError, TaskSpec, project_path, unknown
 
+SEARCHED = ("Retrieval", "Reranking", "InstructionRetrieval", "InstructionReranking", "BitextMining")
+
 
 def check_references(study: Study) -> None:
     """Raise `StudyError`, one line, for the first label, task, folder or file that a step of the study would not find."""
@@ -26,6 +28,8 @@ def _problems(study: Study) -> Iterator[str]:
 
 
 def _of_geometry(study: Study) -> Iterator[str]:
+    from helpers.tasks import task_class, task_names
+
     spec = study.geometry
     if spec is None:
         return
@@ -41,6 +45,9 @@ def _of_geometry(study: Study) -> Iterator[str]:
     if spec.map_task and spec.map_task not in tasks:
         yield f"geometry.map_task: {unknown('task', spec.map_task, tasks)}"
     for task in spec.tasks:
+        kind = task_class(task.name).metadata.type if task.name in task_names() else "Retrieval"
+        if kind not in SEARCHED:
+            yield f"geometry.tasks: {task.name} is {kind}; geometry and distractors need retrieval or bitext mining"
         if task.paraphrases:
             yield from _absent(study, f"geometry.tasks.{task.name}.paraphrases", task.paraphrases)
 
@@ -87,4 +94,4 @@ def _absent(study: Study, key: str, given: str, or_folder: bool = False) -> Iter
         return
     is_folder = any(os.path.isdir(path) for path in places)
     shown = given if len(given) <= 80 else f"{given[:60]}…"
-    yield f"{key}: '{shown}' {'is a folder, not a file' if is_folder else 'does not exist'} (seen from the project)"
+    yield f"{key}: '{shown}' {'is a folder, not a file' if is_folder else 'does not exist'} in the project or the local task data"
