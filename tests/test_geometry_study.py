@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from helpers import embeddings
+from helpers.comparison import geometry_rows
 from helpers.geometry_study import geometry_instructions, measure_study, set_table, shown
 from helpers.instructions import Instruction
 from helpers.measurement import embedder, geometry_table, measure
@@ -13,6 +14,7 @@ from helpers.models import load_model
 from helpers.search_sets import InstructedSet, instructed_sets
 from helpers.study import StudyError, TaskSpec, load_study
 from helpers.tasks import load_task, search_set
+from helpers.variants import distinct
 
 STATIC = {"geometry.models": ["WordLlama-256"], "geometry.n_boot": 20}
 
@@ -54,6 +56,18 @@ def test_every_set_gives_a_row_per_instruction_and_pool(run):
     assert len(lines) == 2 and "s left" in lines[0]
     kept = tables["geometry_queries"].groupby("subset")["instruction_id"].nunique()
     assert kept["default"] in (8, 9) and kept["eng-fin"] in (11, 12)
+
+
+def test_a_model_with_the_weights_of_another_is_its_variant(study, sets, tmp_path):
+    twin = study.model_spec("WordLlama-256").model_copy(update={"label": "again"})
+    labels = ["WordLlama-256", "again"]
+    geometry = study.geometry.model_copy(update={"models": labels, "n_boot": 0})
+    both = study.model_copy(update={"models": [*study.models, twin], "geometry": geometry})
+    tables = measure_study(both, two_of(sets)[:1], tmp_path, lambda line: None)
+    for table in tables.values():
+        assert set(table["model"]) == set(labels) and set(distinct(table)["model"]) == {"WordLlama-256"}
+    compared = geometry_rows({"s": tables["geometry"]}, {"s": tables["distractors"]})
+    assert compared["model"].tolist() == ["WordLlama-256"]
 
 
 def test_language_names_enter_the_instructions(run):

@@ -16,6 +16,7 @@ from helpers.relevance import statistics_rows
 from helpers.run import run_folder
 from helpers.study import StudyError, project_root, unknown
 from helpers.ties import levelled
+from helpers.variants import distinct
 
 REPORTED = ["default", "prompt_mean", "low", "high", "percentile", "rank", "rank_low", "rank_high"]
 MODELS = ["study", "model", "tasks", *REPORTED, "cv_median", "inflated", "deflated", "undecided", "verdict"]
@@ -151,7 +152,7 @@ def geometry_rows(
     """
     rows = []
     for study, table in geometry.items():
-        bank = statistics_rows(table)
+        bank = distinct(statistics_rows(table))
         moved = bank.groupby(["model", "task", "subset"])[MOVED].mean().groupby(["model", "task"]).mean()
         pools = (
             distractor_summary(distractors[study]).groupby(["model", "task"])[[*POOLS, "own_first"]].mean()

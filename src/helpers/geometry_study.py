@@ -30,23 +30,27 @@ def measure_study(
 
     Vectors are cached below `folder`, so that a repeated run encodes nothing and one more instruction costs
     its own queries only. `geometry_queries` keeps, per set, the queries under no instruction, the relevant
-    ones and the best.
+    ones and the best. Column variant_of: the model before this one with the same weights (`variants`), None for a
+    model of its own.
     """
     spec = geometry_spec(study)
     geometry, distractors, queries = [], [], []
     models = geometry_models(study)
+    first: dict[str, str] = {}  # digest of weights -> label of the model that has them
     done, start = 0, time.monotonic()
     bar = Progress(len(models) * len(sets), "set", report)
     for model_spec in models:
         model = load_model(model_spec, folder, study.sweep.device)
+        label = first.setdefault(model.weights_digest, model.label)
+        variant = {"variant_of": None if label == model.label else label}
         for chosen in sets:
             instructions = bank_for(spec, chosen)
             with watching(report, f"{model.label}, {chosen.search.task} {chosen.search.subset}"):
                 rows, pools = measure(embedder(model), model.label, chosen, instructions, spec, study.seed)
             table = geometry_table(rows, chosen, spec.n_boot, spec.confidence, study.seed)
-            geometry.append(table)
-            distractors.append(distractor_table(rows, pools))
-            queries.append(_kept(rows, table))
+            geometry.append(table.assign(**variant))
+            distractors.append(distractor_table(rows, pools).assign(**variant))
+            queries.append(_kept(rows, table).assign(**variant))
             done += 1
             spent = time.monotonic() - start
             left = spent / done * (len(models) * len(sets) - done)

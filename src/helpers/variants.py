@@ -60,7 +60,7 @@ def findings(table: pd.DataFrame) -> list[dict[str, str]]:
     pairs = table.loc[table["variant_of"].notna(), ["model", "variant_of"]].drop_duplicates()
     named = listed((f"{a} has the weights of {b}" for a, b in pairs.itertuples(index=False)), len(pairs))
     text = (
-        f"{named}: pages 2 and 3 show {choose(len(pairs), 'it', 'them')}, but boards, agreement, variance and error rates "
-        "count every set of weights once."
+        f"{named}: pages 2 and 3 show {choose(len(pairs), 'it', 'them')}, but boards, agreement, variance, error rates "
+        "and page 5 count every set of weights once."
     )
     return [{"text": text, "figure": ""}]
