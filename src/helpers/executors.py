@@ -204,7 +204,7 @@ def work_list(study: Study, by_model: bool = False) -> list[Group]:
 
 
 def _size(study: Study, task: TaskSpec) -> float:
-    from helpers.plan import text_counts
+    from helpers.text_counts import text_counts
 
     try:
         sided, shared, characters = text_counts(task)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
@@ -11,14 +10,13 @@ from helpers.group_cells import read_cells, settings_of
 from helpers.model_source import check_present, missing_here
 from helpers.prompts import prompt_table
 from helpers.run import run_folder
-from helpers.study import Study, TaskSpec, check_names, project_path
+from helpers.study import Study, StudyError, check_names, project_path
 from helpers.study_references import check_references
 from helpers.sweep import group_folder
-from helpers.tasks import load_task, subset_data, task_class
+from helpers.tasks import task_class
+from helpers.text_counts import text_counts
 
 TOKENS_PER_CHARACTER = 0.25  # about four characters of English per token; other languages need more
-# Of local task data (README).
-TEXT_COLUMNS = {"text", "sentences", "sentence1", "sentence2", "sent1", "sent2"}
 FLOP_PER_TOKEN_AND_PARAMETER = 2.0
 DEVICES = {"2 CPU cores (0.1 TFLOP/s)": 1e11, "one data-centre GPU (100 TFLOP/s used)": 1e14}
 
@@ -27,10 +25,14 @@ def plan_table(study: Study, folder: Path | None = None) -> pd.DataFrame:
     """One row per model and task: prompt runs, baseline runs, done, texts and million tokens to embed, exaFLOP.
 
     Prompts are those of the study's file; prompts that a generator has yet to write count as complete. Text
-    counts are those of the study's local task data where a task has them, else mteb's own descriptive statistics
-    (missing where it has none); documents count once for all prompts, of clustering tasks only the share that mteb draws.
+    counts are those of `text_counts`: missing where mteb has no statistics, or local data cannot be used.
     Done counts finished cells of these settings; those of other settings stay in the folder and do not count.
     """
+    return _planned(study, folder)[0]
+
+
+def _planned(study: Study, folder: Path | None) -> tuple[pd.DataFrame, list[str]]:
+    """The table, and for each task whose data cannot be used a line that says why: the others are planned."""
     check_names(study)
     for model in study.models:
         check_present(model)
@@ -39,7 +41,14 @@ def plan_table(study: Study, folder: Path | None = None) -> pd.DataFrame:
     rows = []
     tasks = study.tasks if "02" in study.steps else []
     prompts = prompt_counts(study) if tasks else {}
-    counts = {task.name: text_counts(task, study) for task in tasks}
+    counts: dict[str, tuple[int | None, int | None, float | None]] = {}
+    problems = []
+    for task in tasks:
+        try:
+            counts[task.name] = text_counts(task, study)
+        except StudyError as error:
+            counts[task.name] = (None, None, None)
+            problems.append(str(error).splitlines()[0])
     for model in study.models:
         for task in tasks:
             sided, shared, characters = counts[task.name]
@@ -78,7 +87,7 @@ def plan_table(study: Study, folder: Path | None = None) -> pd.DataFrame:
         "mtokens",
         "exaflop",
     ]
-    return pd.DataFrame(rows, columns=columns)
+    return pd.DataFrame(rows, columns=columns), problems
 
 
 def span(numbers: pd.Series) -> str:
@@ -101,98 +110,10 @@ def prompt_counts(study: Study) -> dict[str, int]:
     return {task.name: int(counts.get(task.name, 0)) for task in study.tasks}
 
 
-def text_counts(task: TaskSpec, study: Study | None = None) -> tuple[int | None, int | None, float | None]:
-    """Texts that every prompt meets, texts shared by all prompts (documents), mean characters; None where unknown."""
-    cls = task_class(task.name)
-    metadata = cls.metadata
-    split = task.split or metadata.eval_splits[0]
-    if metadata.dataset.get("path") == "data/demo":
-        return _demo_counts(task, split)
-    root = study.task_data_root() if study else None
-    if root is not None and (root / task.name).is_dir():
-        sided, shared, characters = _local_counts(task, root, split)
-    else:
-        stats: dict[str, Any] = (metadata.descriptive_stats or {}).get(split, {})
-        parts = [(stats.get("hf_subset_descriptive_stats") or {}).get(s, {}) for s in task.subsets or []]
-        counted = [_counts_of(part) for part in [part for part in parts if part] or [stats]]
-        known = [found for found in counted if found is not None]
-        if len(known) < len(counted):
-            return None, None, None
-        sided, shared, characters = (sum(numbers) for numbers in zip(*known, strict=True))
-    mean = characters / max(sided + shared, 1)
-    return _embedded(cls, sided), shared, mean
-
-
-def _embedded(cls: Any, rows: int) -> int:
-    """How many of a task's texts mteb embeds: clustering draws a share or a number of them."""
-    share = getattr(cls, "max_fraction_of_documents_to_embed", None)
-    most = getattr(cls, "max_document_to_embed", None)
-    return int(share * rows) if share is not None else min(rows, most) if most is not None else rows
-
-
-def _local_counts(task: TaskSpec, root: Path, split: str) -> tuple[int, int, int]:
-    """(texts with prompt, documents, characters) of a task in a folder of local data."""
-    loaded = load_task(task, root=root)
-    sided: list[str] = []
-    shared: list[str] = []
-    for subset in loaded.hf_subsets:
-        rows = subset_data(loaded, subset)[split]
-        if isinstance(rows, dict):
-            sided += rows["queries"]["text"][:]
-            shared += rows["corpus"]["text"][:]
-        else:
-            sided += [text for column in TEXT_COLUMNS & set(rows.column_names) for text in rows[column][:]]
-    return len(sided), len(shared), sum(map(len, sided)) + sum(map(len, shared))
-
-
-def _counts_of(part: dict[str, Any]) -> tuple[int, int, int] | None:
-    """(texts with prompt, documents, characters) from one block of mteb's descriptive statistics."""
-    if part.get("queries_text_statistics"):
-        queries, documents = part["queries_text_statistics"], part["documents_text_statistics"] or {}
-        characters = queries["total_text_length"] + documents.get("total_text_length", 0)
-        return _size(queries), _size(documents), int(characters)
-    blocks = [
-        v
-        for k, v in part.items()
-        if k.endswith("_statistics") and isinstance(v, dict) and "total_text_length" in v
-    ]
-    if not blocks or "num_samples" not in part:
-        return None
-    return int(part["num_samples"]) * len(blocks), 0, int(sum(b["total_text_length"] for b in blocks))
-
-
-def _size(block: dict[str, Any]) -> int:
-    """Number of texts that a block of statistics describes: total characters over their mean."""
-    return (
-        round(block["total_text_length"] / block["average_text_length"])
-        if block.get("average_text_length")
-        else 0
-    )
-
-
-def _demo_counts(task: TaskSpec, split: str) -> tuple[int, int, float]:
-    from helpers.demo import read_jsonl
-
-    rows = {
-        "DemoRetrieval": [q["question"] for q in read_jsonl("questions") if q["split"] == split],
-        "DemoTopicClassification": [t["text"] for t in read_jsonl("topics")],
-        "DemoTopicClustering": [t["text"] for t in read_jsonl("topics")],
-        "DemoSTS": [r[k] for r in read_jsonl("sts") for k in ("sentence1", "sentence2")],
-        "DemoBitextMining": [r["en"] for r in read_jsonl("bitext")] * len(task.subsets or [1, 2, 3]),
-    }[task.name]
-    shared = []
-    if task.name == "DemoRetrieval":
-        shared = [p["text"] for p in read_jsonl("passages")]
-    elif task.name == "DemoBitextMining":
-        shared = [r[k] for r in read_jsonl("bitext") for k in ("de", "fr", "fi")]
-    texts = rows + shared
-    return len(rows), len(shared), sum(map(len, texts)) / len(texts)
-
-
 def plan_text(study: Study, folder: Path | None = None) -> str:
     """The plan as a page of text: what `make plan` prints."""
     lines = [f"Study {study.name}: {len(study.models)} models, {len(study.tasks)} tasks"]
-    table = plan_table(study, folder)
+    table, problems = _planned(study, folder)
     if len(table):
         runs, defaults = int(table["prompt_runs"].sum()), int(table["baseline_runs"].sum())
         lines += [
@@ -205,7 +126,7 @@ def plan_text(study: Study, folder: Path | None = None) -> str:
             "",
             *_cost(table),
         ]
-    here = [f"  cannot run here: {line}" for line in missing_here(study)]
+    here = [f"  cannot run here: {line}" for line in [*problems, *missing_here(study)]]
     return "\n".join([*lines, *_geometry(study), *_finetuning(study), *([""] if here else []), *here])
 
 
@@ -233,7 +154,9 @@ def _cost(table: pd.DataFrame) -> list[str]:
         )
     unknown_tasks = sorted(set(table.loc[table["texts"].isna(), "task"]))
     if unknown_tasks:
-        lines.append(f"    not counted, because mteb has no statistics of them: {', '.join(unknown_tasks)}")
+        lines.append(
+            f"    not counted, because their data cannot be used or mteb has no statistics: {', '.join(unknown_tasks)}"
+        )
     return lines
 
 

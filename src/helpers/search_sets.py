@@ -16,7 +16,9 @@ from helpers.geometry_spec import GeometrySpec, GeometryTask
 from helpers.instructions import Bank
 from helpers.run import run_folder
 from helpers.safe_paths import below
+from helpers.search_files import read_search
 from helpers.study import Study, StudyError, TaskSpec, project_path, project_root
+from helpers.task_files import read_file
 from helpers.tasks import SearchSet, load_task, search_set, subset_data
 
 FOLDER_FILES = ("corpus", "queries", "qrels")
@@ -94,7 +96,7 @@ def read_paraphrases(path: Path, queries: dict[str, str], some: bool = True) -> 
     """
     try:
         if path.suffix == ".parquet":
-            table = pd.read_parquet(path)
+            table = read_file(path.parent, path).rows
         else:
             lines = path.read_text(encoding="utf-8").split("\n")  # a text may hold U+2028
             table = pd.DataFrame([json.loads(line) for line in lines if line.strip()])
@@ -129,20 +131,20 @@ def folder_search_set(folder: Path, split: str = "test") -> SearchSet:
     """A search set from `corpus`, `queries` and `qrels` Parquet files (BEIR columns), for data that mteb
     has no task for.
 
-    Target text is title and text joined, as mteb joins them.
+    Target text is title and text joined, as mteb joins them. Checked as the data of mteb's tasks are (`read_search`).
     """
-    frames = {name: pd.read_parquet(folder / f"{name}.parquet") for name in FOLDER_FILES}
-    frames = {name: frame.rename(columns={"_id": "id"}) for name, frame in frames.items()}
-    qrels: dict[str, dict[str, int]] = {}
-    for query, target, score in frames["qrels"][["query-id", "corpus-id", "score"]].itertuples(index=False):
-        qrels.setdefault(str(query), {})[str(target)] = int(score)
-    corpus, queries = frames["corpus"], frames["queries"]
-    titles = corpus["title"].fillna("") if "title" in corpus else [""] * len(corpus)
-    texts = [f"{title} {text}".strip() for title, text in zip(titles, corpus["text"], strict=True)]
-    targets = dict(zip(corpus["id"].astype(str), texts, strict=True))
-    asked = dict(zip(queries["id"].astype(str), queries["text"], strict=True))
-    asked = {q: t for q, t in asked.items() if q in qrels}
-    return SearchSet(folder.name, "default", split, "English", asked, targets, {q: qrels[q] for q in asked})
+    found = read_search(folder, folder, split, [split])
+    titles = (
+        found["corpus"]["title"][:]
+        if "title" in found["corpus"].column_names
+        else [""] * len(found["corpus"])
+    )
+    texts = [
+        f"{title} {text}".strip() for title, text in zip(titles, found["corpus"]["text"][:], strict=True)
+    ]
+    targets = dict(zip(found["corpus"]["id"][:], texts, strict=True))
+    asked = dict(zip(found["queries"]["id"][:], found["queries"]["text"][:], strict=True))
+    return SearchSet(folder.name, "default", split, "English", asked, targets, found["relevant_docs"])
 
 
 def _whole_sets(task: GeometryTask, study: Study) -> tuple[list[SearchSet], dict[str, list[str]], Bank]:

@@ -221,7 +221,8 @@ def _run_locked(
         if not cells:
             forget_cells(place)
         told = isinstance(error, StudyError)
-        reason = str(error) if told else f"task {task_spec.name}: {type(error).__name__}: {error}"
+        doing = f"preparing the task {task_spec.name}"
+        reason = str(error) if told else f"{doing}: {type(error).__name__}: {error}"
         fail_group(study, place, prompts, task_spec, report, reason, "" if told else traceback.format_exc())
     else:
         (place / "group.error.json").unlink(missing_ok=True)
@@ -444,7 +445,13 @@ def _try_cell(
             if may_pass(error) and attempt < study.sweep.retries:
                 time.sleep(2.0**attempt)
                 continue
-            reason = f"{type(error).__name__}: {error}"
+            told = isinstance(error, (StudyError, FloatingPointError))
+            doing = (
+                ""
+                if told
+                else f"evaluating {cell.slot['task']} ({cell.slot['subset']}, {cell.slot['split']}): "
+            )
+            reason = f"{doing}{type(error).__name__}: {error}"
             report.failed += 1
             report.reasons.append(reason.splitlines()[0][:300])
             record = {"slot": cell.slot, "prompt": cell.prompt.text, "reason": reason, "at": _now()}

@@ -10,10 +10,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
 from helpers.network import reason_behind
+from helpers.search_files import read_search
 from helpers.study import Study, StudyError, TaskSpec, unknown
+from helpers.task_files import SEARCHED, split_files, subset_folder
+from helpers.task_rows import load_rows
 
 
 @dataclass
@@ -57,16 +58,32 @@ def task_class(name: str) -> Any:
 
 
 def check_task(spec: TaskSpec) -> None:
-    """Raise `StudyError` where the task, one of its subsets or its split is not known."""
+    """Raise `StudyError` where the task, one of its subsets or its split is not known, or it cannot be swept."""
     if spec.name == "SQuAD":  # the second study's own set; only geometry and fine-tuning read it
         return
-    metadata = task_class(spec.name).metadata
+    cls = task_class(spec.name)
+    metadata = cls.metadata
+    if reason := _not_swept(cls):
+        raise StudyError(f"task {spec.name} {reason}")
     for subset in spec.subsets or []:
         if subset not in metadata.hf_subsets:
             raise StudyError(f"task {spec.name}: {unknown('subset', subset, list(metadata.hf_subsets))}")
     known_splits = [*metadata.eval_splits, "train", "validation", "dev", "test"]
     if spec.split is not None and spec.split not in known_splits:
         raise StudyError(f"task {spec.name}: {unknown('split', spec.split, list(metadata.eval_splits))}")
+
+
+def _not_swept(cls: Any) -> str | None:
+    """Why prompts of texts cannot be swept over a task, and what to name instead; None where they can."""
+    parts = getattr(cls.metadata, "tasks", None)
+    if parts:
+        names = ", ".join(part.metadata.name for part in parts)
+        return f"is the mean of other tasks; name these in the study's tasks: {names}"
+    if other := sorted(set(cls.metadata.modalities) - {"text"}):
+        return f"embeds {' and '.join(other)}; this suite measures prompts of texts: name a task of texts"
+    if getattr(cls, "parallel_subsets", False):
+        return "scores all its languages from one table, which cannot be swept by subset; name another bitext task"
+    return None
 
 
 def load_task(spec: TaskSpec, study: Study | None = None, root: Path | None = None) -> Any:
@@ -80,16 +97,16 @@ def load_task(spec: TaskSpec, study: Study | None = None, root: Path | None = No
     local = folder / spec.name if folder else None
     if local is not None and not local.is_dir():
         local = None
-    if local is not None:
-        cls = local_class(cls, local)
-    task = cls()
-    task.filter_languages(languages=None, hf_subsets=spec.subsets) if spec.subsets else None
-    if spec.split:
-        task.filter_eval_splits([spec.split])
     try:
+        if local is not None:
+            cls = local_class(cls, local)
+        task = cls()
+        task.filter_languages(languages=None, hf_subsets=spec.subsets) if spec.subsets else None
+        if spec.split:
+            task.filter_eval_splits([spec.split])
         task.load_data()
-    except StudyError:
-        raise
+    except StudyError as error:
+        raise StudyError(f"task {spec.name}: {error}") from error
     except Exception as error:
         raise StudyError(_why_not_loaded(spec.name, local, folder, error)) from error
     return task
@@ -117,14 +134,11 @@ def local_class(cls: Any, folder: Path) -> Any:
     def load_data(self: Any, num_proc: int | None = None, **kwargs: Any) -> None:
         if self.data_loaded:
             return
-        if metadata.type in ("Retrieval", "Reranking", "InstructionRetrieval", "InstructionReranking"):
-            self.dataset = {s: _local_retrieval(folder, s, self.eval_splits) for s in self.hf_subsets}
-        elif metadata.is_multilingual:
-            self.dataset = {s: _local_splits(folder, s, self) for s in self.hf_subsets}
-        else:
-            self.dataset = _local_splits(folder, "default", self)
-        if not _is_flat_clustering(self):
+        if metadata.type in SEARCHED:
+            self.dataset = {s: _local_search(folder, s, self) for s in self.hf_subsets}
             self.dataset_transform()
+        else:
+            load_rows(self, {s: split_files(folder, s, self) for s in self.hf_subsets})
         self.data_loaded = True
 
     return type(
@@ -139,62 +153,9 @@ def local_class(cls: Any, folder: Path) -> Any:
     )
 
 
-def _is_flat_clustering(task: Any) -> bool:
-    """Whether clustering rows hold one text each, as after the task's own transform, and need none."""
-    if task.metadata.type != "Clustering":
-        return False
-    some = task.dataset if not task.metadata.is_multilingual else next(iter(task.dataset.values()))
-    rows = next(iter(some.values()))
-    return isinstance(rows[0]["sentences"], str)
-
-
-def _local_splits(folder: Path, subset: str, task: Any) -> Any:
-    """Splits of one subset: `<subset>/<split>.parquet`, `<subset>.parquet` (the scored split) or `<split>.parquet`."""
-    from datasets import Dataset, DatasetDict
-
-    def rows(path: Path) -> Any:
-        return Dataset.from_pandas(pd.read_parquet(path), preserve_index=False)
-
-    if (folder / f"{subset}.parquet").is_file():
-        return DatasetDict({split: rows(folder / f"{subset}.parquet") for split in task.eval_splits})
-    base = folder / subset if (folder / subset).is_dir() else folder
-    wanted = list(dict.fromkeys([*task.eval_splits, getattr(task, "train_split", None) or "train"]))
-    found = {
-        split: rows(base / f"{split}.parquet") for split in wanted if (base / f"{split}.parquet").is_file()
-    }
-    missing = [split for split in task.eval_splits if split not in found]
-    if missing:
-        raise StudyError(
-            f"task {task.metadata.name}: {folder.name}/ has no file for subset '{subset}', split '{missing[0]}'"
-        )
-    return DatasetDict(found)
-
-
-def _local_retrieval(folder: Path, subset: str, splits: Iterable[str]) -> dict[str, Any]:
-    """corpus.parquet, queries.parquet and qrels.parquet (BEIR columns) as mteb's retrieval data."""
-    from datasets import Dataset
-
-    base = folder / subset if (folder / subset).is_dir() else folder
-    frames = {}
-    for name in ("corpus", "queries", "qrels"):
-        if not (base / f"{name}.parquet").is_file():
-            raise StudyError(f"local task data {folder.name}/ lacks {name}.parquet")
-        frames[name] = pd.read_parquet(base / f"{name}.parquet")
-    qrels: dict[str, dict[str, int]] = {}
-    for row in frames["qrels"].itertuples(index=False):
-        qrels.setdefault(str(row[0]), {})[str(row[1])] = int(row[2])
-    corpus = frames["corpus"].rename(columns={"_id": "id"})
-    queries = frames["queries"].rename(columns={"_id": "id"})
-    queries = queries[queries["id"].isin(list(qrels))]
-    return {
-        split: {
-            "corpus": Dataset.from_pandas(corpus, preserve_index=False),
-            "queries": Dataset.from_pandas(queries, preserve_index=False),
-            "relevant_docs": qrels,
-            "top_ranked": None,
-        }
-        for split in splits
-    }
+def _local_search(folder: Path, subset: str, task: Any) -> dict[str, Any]:
+    base, splits = subset_folder(folder, subset, task), list(task.eval_splits)
+    return {split: read_search(folder, base, split, splits, task.metadata.type) for split in splits}
 
 
 def folder_digest(folder: Path) -> str:

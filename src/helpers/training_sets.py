@@ -13,6 +13,7 @@ import pandas as pd
 from helpers.finetuning_spec import TASKS, FinetuningSpec
 from helpers.search_sets import InstructedSet, read_paraphrases
 from helpers.study import Study, StudyError, TaskSpec, project_path, project_root
+from helpers.task_files import read_file
 from helpers.tasks import SearchSet, load_task, search_set, subset_data
 from helpers.training_data import (
     EXAMPLE_COLUMNS,
@@ -134,25 +135,38 @@ def read_examples(path: Path) -> pd.DataFrame:
     """
     try:
         if path.suffix == ".parquet":
-            table = pd.read_parquet(path)
+            table = read_file(path.parent, path).rows
         else:
             lines = enumerate(path.read_text(encoding="utf-8").split("\n"), 1)
             table = pd.DataFrame([_line(path, number, line) for number, line in lines if line.strip()])
-    except OSError as error:
+    except (OSError, UnicodeDecodeError) as error:
         raise StudyError(f"{path.name}: not readable ({error})") from error
     for column in ("query", "paraphrase", "target"):
         if column not in table:
             there = ", ".join(map(str, table.columns)) or "no columns"
             raise StudyError(f"{path.name}: needs the column '{column}'; it has {there}")
+        for row, value in enumerate(table[column]):
+            if not isinstance(value, str) and not (pd.api.types.is_scalar(value) and pd.isna(value)):
+                raise StudyError(f"{path.name}, column '{column}', row {row}: {value!r} is not a text")
+    if "split" in table:
+        for row, value in enumerate(table["split"]):
+            if not (pd.isna(value) or value in ("", "train", "test")):
+                raise StudyError(
+                    f"{path.name}, column 'split', row {row}: {value!r} is neither train nor test; "
+                    "leave the column out to have the test part drawn"
+                )
     if "id" not in table:
         table["id"] = [f"e{n}" for n in range(len(table))]
+    if table["id"].isna().any():
+        raise StudyError(f"{path.name}, column 'id', row {table['id'].isna().argmax()}: the id is missing")
+    table["id"] = table["id"].astype(str)
     if table["id"].duplicated().any():
         raise StudyError(
             f"{path.name}: the id '{table['id'][table['id'].duplicated()].iloc[0]}' stands there twice"
         )
     table["language"] = table["language"].fillna("") if "language" in table else ""
     table["part"] = table.get("split", "")
-    return table[[*EXAMPLE_COLUMNS, "part"]].astype({"id": str})
+    return table[[*EXAMPLE_COLUMNS, "part"]]
 
 
 def _line(path: Path, number: int, line: str) -> dict[str, Any]:
@@ -207,7 +221,9 @@ def _squad(spec: FinetuningSpec, study: Study) -> Loaded:
     root = study.task_data_root()
     local = root / "SQuAD" / "examples.parquet" if root else None
     if local is not None and local.is_file():
-        rows = pd.read_parquet(local).rename(columns={"question": "query", "answer_paragraph": "target"})
+        rows = read_file(local.parent, local).rows.rename(
+            columns={"question": "query", "answer_paragraph": "target"}
+        )
     else:
         rows = _hub_squad()
     rows = rows.assign(id=rows["id"].astype(str), language="", part="")

@@ -1,0 +1,103 @@
+"""Sweeps of local task data score what plain mteb scores on the same rows; faults of data are told as such."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import mteb
+import pytest
+from datasets import Dataset, DatasetDict
+from local_tasks import DOCUMENTS, PAIRS, QRELS, QUERIES, TASKS, TOP_RANKED, spec, tables, write
+from tiny import STATIC, prompt_rows, tiny_study
+
+from helpers.cell_files import read_cell
+from helpers.models import load_model
+from helpers.study import ModelSpec, Study
+from helpers.sweep import run_sweep
+
+
+@cache
+def wrapper() -> Any:
+    return load_model(ModelSpec(**STATIC)).wrapper
+
+
+def stock(name: str, dataset: Any, subsets: list[str] | None = None) -> dict[tuple[str, str], float]:
+    """Scores by split and subset of plain mteb on rows that the test puts together itself."""
+    task = mteb.get_task(name, hf_subsets=subsets)
+    task.dataset, task.data_loaded = dataset, True
+    result = mteb.evaluate(wrapper(), task, cache=None, co2_tracker=False).task_results[0]
+    return {(s, row["hf_subset"]): row["main_score"] for s, rows in result.scores.items() for row in rows}
+
+
+def swept(study: Study, folder: Path) -> dict[tuple[str, str], float]:
+    """Scores by split and subset of the sweep's baseline "none"."""
+    reports = run_sweep(study, folder, prompt_rows("none of these"), progress=None)
+    assert [r.reasons for r in reports] == [[]] * len(reports)
+    found = {}
+    for path in (folder / "cells").rglob("*-*.json"):
+        record = read_cell(path)
+        assert record is not None
+        found[record["slot"]["split"], record["slot"]["subset"]] = record["main_score"]
+    return found
+
+
+def study_of(tmp_path: Path, *tasks: dict[str, Any]) -> Study:
+    return tiny_study(tmp_path, [STATIC], list(tasks), data_root=str(tmp_path / "data"), baselines=["none"])
+
+
+def searched(qrels: dict[str, dict[str, int]], candidates: Any = None) -> dict[str, Any]:
+    corpus = DOCUMENTS.assign(title="").rename(columns={"_id": "id"})
+    queries = QUERIES[QUERIES["_id"].isin(list(qrels))].rename(columns={"_id": "id"})
+    return {
+        "corpus": Dataset.from_pandas(corpus, preserve_index=False),
+        "queries": Dataset.from_pandas(queries, preserve_index=False),
+        "relevant_docs": qrels,
+        "top_ranked": candidates,
+    }
+
+
+def test_reranking_orders_the_given_candidates(tmp_path) -> None:
+    write(tmp_path / "data", TASKS["Reranking"], tables("Reranking"))
+    qrels = {"q0": {"d0": 1}, "q1": {"d1": 1}, "q2": {"d2": 2, "d3": 1}}
+    candidates = dict(zip(TOP_RANKED["query-id"], TOP_RANKED["corpus-ids"], strict=True))
+    right = stock(TASKS["Reranking"], {"default": {"test": searched(qrels, candidates)}})
+    whole = stock(TASKS["Reranking"], {"default": {"test": searched(qrels)}})
+    assert swept(study_of(tmp_path, spec("Reranking")), tmp_path / "run") == pytest.approx(right, abs=1e-9)
+    assert right != whole
+
+
+def test_splits_are_scored_with_judgements_of_their_own(tmp_path) -> None:
+    files = tables("Retrieval") | {"qrels/dev": QRELS.head(2), "qrels/test": QRELS.tail(2)}
+    write(tmp_path / "data", "MLQuestions", {k: v for k, v in files.items() if k != "qrels"})
+    splits = {
+        "dev": searched({"q0": {"d0": 1}, "q1": {"d1": 1}}),
+        "test": searched({"q2": {"d2": 2, "d3": 1}}),
+    }
+    right = stock("MLQuestions", {"default": splits})
+    assert len(right) == 2
+    assert swept(study_of(tmp_path, {"name": "MLQuestions"}), tmp_path / "run") == pytest.approx(
+        right, abs=1e-9
+    )
+
+
+def test_subsets_are_scored_with_rows_of_their_own(tmp_path) -> None:
+    one, two = PAIRS.head(5), PAIRS.tail(6)
+    write(tmp_path / "data", "Tatoeba", {"deu-eng": one, "fra-eng/test": two})
+    rows = {
+        subset: DatasetDict({"test": Dataset.from_pandas(part, preserve_index=False)})
+        for subset, part in (("deu-eng", one), ("fra-eng", two))
+    }
+    right = stock("Tatoeba", rows, ["deu-eng", "fra-eng"])
+    task = {"name": "Tatoeba", "subsets": ["deu-eng", "fra-eng"]}
+    assert swept(study_of(tmp_path, task), tmp_path / "run") == pytest.approx(right, abs=1e-9)
+
+
+@pytest.mark.parametrize("kind", ["PairClassification", "Classification", "Clustering", "ClusteringSets"])
+def test_rows_of_other_types_score_as_in_plain_mteb(tmp_path, kind) -> None:
+    write(tmp_path / "data", TASKS[kind], tables(kind))
+    splits = DatasetDict({s: Dataset.from_pandas(t, preserve_index=False) for s, t in tables(kind).items()})
+    subsets = spec(kind).get("subsets")
+    right = stock(TASKS[kind], {subsets[0]: splits} if subsets else splits, subsets)
+    assert swept(study_of(tmp_path, spec(kind)), tmp_path / "run") == pytest.approx(right, abs=1e-6)
