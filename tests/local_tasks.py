@@ -29,6 +29,10 @@ LABELLED = pd.DataFrame({"text": WORDS * 2, "label": [0, 1] * 8})
 LISTED = LABELLED.assign(label=[[0], [1], [0, 1], [1]] * 4)
 
 
+def later(table: pd.DataFrame) -> pd.DataFrame:
+    return table.assign(text=table["text"] + " again")
+
+
 def tables(kind: str) -> Tables:
     """The files of a task type, by their name below the task's folder, without the suffix."""
     found: dict[str, Tables] = {
@@ -38,8 +42,8 @@ def tables(kind: str) -> Tables:
         },
         "STS": {"test": PAIRS.assign(score=[0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 2.5, 1.5])},
         "PairClassification": {"test": PAIRS.assign(labels=[0, 1] * 4)},
-        "Classification": {"train": LABELLED, "test": LABELLED},
-        "MultilabelClassification": {"train": LISTED, "test": LISTED},
+        "Classification": {"train": later(LABELLED), "test": LABELLED},
+        "MultilabelClassification": {"train": later(LISTED), "test": LISTED},
         "Clustering": {"test": pd.DataFrame({"sentences": WORDS * 8, "labels": [0, 1, 2, 3] * 16})},
         "ClusteringSets": {
             "test": pd.DataFrame({"sentences": [WORDS[:4], WORDS[4:]], "labels": [[0, 0, 1, 1], [1, 0, 1, 0]]})

@@ -7,15 +7,19 @@ from pathlib import Path
 from typing import Any
 
 import mteb
+import pandas as pd
 import pytest
 from datasets import Dataset, DatasetDict
 from local_tasks import DOCUMENTS, PAIRS, QRELS, QUERIES, TASKS, TOP_RANKED, spec, tables, write
 from tiny import STATIC, prompt_rows, tiny_study
 
 from helpers.cell_files import read_cell
+from helpers.encoder import SweepEncoder
 from helpers.models import load_model
+from helpers.plan import plan_table, plan_text
 from helpers.study import ModelSpec, Study
 from helpers.sweep import run_sweep
+from helpers.text_counts import text_counts
 
 
 @cache
@@ -101,3 +105,52 @@ def test_rows_of_other_types_score_as_in_plain_mteb(tmp_path, kind) -> None:
     subsets = spec(kind).get("subsets")
     right = stock(TASKS[kind], {subsets[0]: splits} if subsets else splits, subsets)
     assert swept(study_of(tmp_path, spec(kind)), tmp_path / "run") == pytest.approx(right, abs=1e-6)
+
+
+@pytest.mark.parametrize("kind", [kind for kind in TASKS if kind != "Reranking"])
+def test_the_plan_counts_the_texts_that_mteb_hands_to_the_model(tmp_path, monkeypatch, kind) -> None:
+    """One baseline: texts with prompt and documents are counted once each."""
+    write(tmp_path / "data", TASKS[kind], tables(kind))
+    study, handed = study_of(tmp_path, spec(kind)), {}
+    real = SweepEncoder.vectors
+
+    def spy(self: SweepEncoder, side: str, texts: list[str]) -> Any:
+        handed[side, tuple(texts)] = len(texts)
+        return real(self, side, texts)
+
+    monkeypatch.setattr(SweepEncoder, "vectors", spy)
+    swept(study, tmp_path / "run")
+    sided, shared, _ = text_counts(study.tasks[0], study)
+    assert (sided or 0) + (shared or 0) == sum(handed.values()) > 0
+
+
+def test_all_scored_splits_are_counted(tmp_path) -> None:
+    """Two and one queries with judgements, and eight documents that both splits search."""
+    files = tables("Retrieval") | {"qrels/dev": QRELS.head(2), "qrels/test": QRELS.tail(2)}
+    write(tmp_path / "data", "MLQuestions", files)
+    study = study_of(tmp_path, {"name": "MLQuestions"})
+    assert text_counts(study.tasks[0], study)[:2] == (3, 8)
+
+
+def test_one_task_with_bad_data_does_not_keep_the_others_from_the_plan(tmp_path) -> None:
+    write(tmp_path / "data", TASKS["STS"], tables("STS"))
+    write(tmp_path / "data", TASKS["Reranking"], tables("Retrieval"))
+    (tmp_path / "p.yml").write_text(
+        f"{{STS15: {{task: ['One:']}}, {TASKS['Reranking']}: {{task: ['One:']}}}}"
+    )
+    prompts = {"source": "file", "file": str(tmp_path / "p.yml"), "levels": ["task"]}
+    study = tiny_study(
+        tmp_path,
+        [STATIC],
+        [spec("STS"), spec("Reranking")],
+        data_root=str(tmp_path / "data"),
+        prompts=prompts,
+        baselines=["none"],
+    )
+    table = plan_table(study, tmp_path / "run").set_index("task")
+    assert table.loc["STS15", "texts"] == 32 and pd.isna(table.loc[TASKS["Reranking"], "texts"])
+    text = plan_text(study, tmp_path / "run")
+    assert (
+        f"cannot run here: task {TASKS['Reranking']}: {TASKS['Reranking']}/top_ranked.parquet is missing"
+        in text
+    )
