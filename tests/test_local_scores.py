@@ -107,7 +107,7 @@ def test_rows_of_other_types_score_as_in_plain_mteb(tmp_path, kind) -> None:
     assert swept(study_of(tmp_path, spec(kind)), tmp_path / "run") == pytest.approx(right, abs=1e-6)
 
 
-@pytest.mark.parametrize("kind", [kind for kind in TASKS if kind != "Reranking"])
+@pytest.mark.parametrize("kind", TASKS)
 def test_the_plan_counts_the_texts_that_mteb_hands_to_the_model(tmp_path, monkeypatch, kind) -> None:
     """One baseline: texts with prompt and documents are counted once each."""
     write(tmp_path / "data", TASKS[kind], tables(kind))
@@ -154,3 +154,14 @@ def test_one_task_with_bad_data_does_not_keep_the_others_from_the_plan(tmp_path)
         f"cannot run here: task {TASKS['Reranking']}: {TASKS['Reranking']}/top_ranked.parquet is missing"
         in text
     )
+
+
+def test_the_reason_of_a_failed_cell_says_what_was_being_done(tmp_path, monkeypatch) -> None:
+    def fail(*args: Any, **kwargs: Any) -> Any:
+        raise ValueError("Found array with 0 sample(s)")
+
+    write(tmp_path / "data", "STS15", tables("STS"))
+    monkeypatch.setattr("helpers.sweep.evaluate", fail)
+    study = study_of(tmp_path, spec("STS"))
+    (report,) = run_sweep(study, tmp_path / "run", prompt_rows("none of these"), progress=None)
+    assert report.reasons == ["evaluating STS15 (default, test): ValueError: Found array with 0 sample(s)"]

@@ -85,3 +85,22 @@ def test_a_bad_file_is_named_with_its_line_or_column(tmp_path):
         read_examples(path)
     with pytest.raises(StudyError, match=r"finetuning.data: there is no file 'absent.jsonl'"):
         tuning_data(study_with(tmp_path, data="jsonl:absent.jsonl"))
+
+
+@pytest.mark.parametrize(
+    ("rows", "told"),
+    [
+        ({"query": ["a", 5]}, "own.jsonl, column 'query', row 1: 5 is not a text"),
+        ({"split": ["train", "dev"]}, "own.jsonl, column 'split', row 1: 'dev' is neither train nor test"),
+        ({"id": ["x", None]}, "own.jsonl, column 'id', row 1: the id is missing"),
+        ({"id": [1, 1]}, "own.jsonl: the id '1' stands there twice"),
+    ],
+)
+def test_examples_of_ones_own_are_refused_by_column_and_row(tmp_path, rows, told) -> None:
+    content = {"query": ["a", "b"], "paraphrase": ["c", "d"], "target": ["e", "f"]} | rows
+    pd.DataFrame({k: pd.Series(v, dtype=object) for k, v in content.items()}).to_json(
+        tmp_path / "own.jsonl", orient="records", lines=True
+    )
+    with pytest.raises(StudyError) as caught:
+        read_examples(tmp_path / "own.jsonl")
+    assert told in str(caught.value)
