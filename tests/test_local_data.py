@@ -89,7 +89,7 @@ DEFECTS = [
     ("Classification", put("test", "label", 5, 9), "column 'label', row 5: the label"),
     ("Classification", every("train", "label", 1), "train.parquet, column 'label': every label is 1; two or more are needed"),
     ("Classification", put("train", "label", 5, 0.5), "train.parquet, column 'label', row 5: the label 0.5 is neither a whole number nor a text"),
-    ("Classification", put("train", "label", 5, None), "train.parquet, column 'label', row 5: the label"),
+    ("Classification", put("train", "label", 5, None), "train.parquet, column 'label', row 5: the label is missing"),
     ("Classification", without("train", "text"), "train.parquet: there is no column 'text' (also accepted: sentence"),
     ("MultilabelClassification", every("train", "label", 1), "KorHateSpeechMLClassification/train.parquet, column 'label', row 0: 1 is not a list of labels"),
     ("MultilabelClassification", put("test", "label", 2, [7]), "test.parquet, column 'label', row 2: the label 7 does not occur in"),

@@ -44,6 +44,8 @@ def check_labels(file: TaskFile, name: str) -> list[Any]:
     """The labels in their order: all whole numbers (booleans count as 0 and 1) or all texts."""
     found: list[Any] = []
     for row, value in _values(file.rows[name]):
+        if value is None or value is pd.NA or value != value:
+            raise file.wrong("the label is missing; give it or leave the row out", name, row)
         value = _plain(value)
         if not isinstance(value, (str, int)):
             raise file.wrong(f"the label {shown(value)} is neither a whole number nor a text", name, row)
