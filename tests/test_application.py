@@ -108,7 +108,7 @@ def test_the_probe_refuses_a_model_that_ignores_its_prompt(
 
     deaf = np.ones((3, 32), dtype=np.float32)
     monkeypatch.setattr(encoder, "embed_many", lambda m, requests: [deaf for _ in requests])
-    monkeypatch.setattr(encoder, "prompt_is_text", lambda st: False)
+    monkeypatch.setattr(encoder, "joins_prompt", lambda st: False)
     with pytest.raises(StudyError, match="the prompt does not arrive"):
         probe(model, first, second)
 

@@ -52,7 +52,7 @@ def embed_ahead(
     study: Study, place: Path, model: LoadedModel, task: Any, cells: list[Cell], report: GroupReport
 ) -> None:
     """Score the stock baselines and the first prompt of each subset, and only embed for the other cells."""
-    for encoder, part in sweep._parts(study, model, task, cells):
+    for encoder, part in sweep._parts(study, place, model, task, cells, report):
         first = next((c for c in part if c.prompt.kind == "prompt"), part[0])
         now = [c for c in part if c is first or sweep.keeps_stock_batches(c.prompt, task)]
         for cell in now:

@@ -9,7 +9,7 @@ import numpy as np
 
 from helpers.application import Role
 from helpers.embedding_cache import Request
-from helpers.model_shape import is_pooled_transformer, prompt_is_text
+from helpers.model_shape import is_stock, prompt_is_text, rounding
 from helpers.prefix_reuse import FEWEST_TEXTS, encode_suffixes, prompt_states, split
 from helpers.progress import counted
 from helpers.prompt_pooling import encode_both
@@ -40,7 +40,10 @@ def embed_many(model: LoadedModel, requests: Sequence[Request]) -> list[np.ndarr
         _check_may_encode(model)
     for group in _groups(model, requests, open_ones):
         wanted = [requests[n] for n in group]
-        encode_them = _encode_with_twin if shares_pass(model) else _encode_group
+        if model.needs_stock_batches(requests[group[0]][2]):
+            encode_them = _encode_as_stock
+        else:
+            encode_them = _encode_with_twin if shares_pass(model) else _encode_group
         for number, (vectors, rows) in zip(group, encode_them(model, wanted), strict=True):
             if model.cache is not None:
                 model.cache.write(str(keys[number]), vectors, rows)
@@ -93,9 +96,35 @@ def encode_method(st: Any, role: Role) -> Any:
     return {"query": st.encode_query, "document": st.encode_document, None: st.encode}[role]
 
 
+def batches_matter(st: Any, role: Role = None) -> bool:
+    """Whether a text's vector depends on the texts beside it, e.g. where padding is read like words.
+
+    Then no other batches than those of `encode` itself give its vectors.
+    """
+    encode_texts = encode_method(st, role)
+    texts = ["bread", "the long way home in the rain, and a cat that sleeps on the warm stove", "a cat"]
+    together = np.asarray(encode_texts(texts, prompt="", show_progress_bar=False), dtype=np.float32)
+    alone = [np.asarray(encode_texts([t], prompt="", show_progress_bar=False))[0] for t in texts]
+    size = max(float(np.linalg.norm(together, axis=1).max()), 1.0)
+    return float(np.abs(together - np.asarray(alone, dtype=np.float32)).max()) > 10 * rounding(st) * size
+
+
+def _encode_as_stock(model: LoadedModel, requests: Sequence[Request]) -> list[Rows]:
+    """Every request for itself, as sentence-transformers encodes it."""
+    return [
+        (stock_vectors(model.st, texts, prefix, role), np.arange(len(texts)))
+        for texts, prefix, role in requests
+    ]
+
+
+def joins_prompt(st: Any) -> bool:
+    """Whether prompt and text may be joined beforehand: not where a module of the model's own could tell them apart."""
+    return prompt_is_text(st) and is_stock(st)
+
+
 def _groups(model: LoadedModel, requests: Sequence[Request], numbers: list[int]) -> list[list[int]]:
     """Requests that may share batches: all of one role where the prompt is simply part of the text, else one each."""
-    if not prompt_is_text(model.st) and not shares_pass(model):
+    if not joins_prompt(model.st) and not shares_pass(model):
         return [[n] for n in numbers]
     by_role: dict[Role, list[int]] = {}
     for number in numbers:
@@ -105,7 +134,7 @@ def _groups(model: LoadedModel, requests: Sequence[Request], numbers: list[int])
 
 def shares_pass(model: LoadedModel) -> bool:
     """Whether one pass is to give both poolings: the prompt is not pooled here, or not in another model of the study."""
-    return (model.has_twin or not prompt_is_text(model.st)) and is_pooled_transformer(model.st)
+    return (model.has_twin or not prompt_is_text(model.st)) and model.gives_both_poolings
 
 
 def _encode_with_twin(model: LoadedModel, requests: Sequence[Request]) -> list[Rows]:
@@ -127,7 +156,7 @@ def _encode_with_twin(model: LoadedModel, requests: Sequence[Request]) -> list[R
 
 def _encode_group(model: LoadedModel, requests: Sequence[Request]) -> list[Rows]:
     """Encode requests of one role together: unique strings, longest first, scattered back."""
-    joined = prompt_is_text(model.st)
+    joined = joins_prompt(model.st)
     if joined and model.reuses_prefix:
         return _encode_behind_prompts(model, requests)
     prefix = "" if joined else requests[0][1]
@@ -192,7 +221,7 @@ def encode(model: LoadedModel, strings: Sequence[str], prefix: str = "", role: R
     """Encode strings once each: sorted by token count, batches of a padded-token budget, (n, dimension) float32."""
     if not strings:
         return np.zeros((0, model.dimension), dtype=np.float32)
-    lengths = token_counts(model.st, [prefix + s for s in strings])
+    lengths = token_counts(model.st, [prefix + s for s in strings], role=role)
     method = encode_method(model.st, role)
 
     def encode_rows(rows: np.ndarray) -> np.ndarray:

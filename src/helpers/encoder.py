@@ -12,10 +12,12 @@ from helpers.embedding_cache import texts_digest
 from helpers.embeddings import (
     embed_in_stock_batches,
     embed_many,
+    encode_method,
+    joins_prompt,
     stock_vectors,
 )
-from helpers.model_shape import prompt_is_text, uses_chat_template
-from helpers.models import LoadedModel
+from helpers.model_shape import input_module, longest_input, uses_chat_template
+from helpers.models import LoadedModel, digest
 from helpers.study import StudyError
 from helpers.token_batches import token_counts
 
@@ -51,7 +53,7 @@ class SweepEncoder:
             None  # bitext mining: the texts of the side that is searched with
         )
         self.calls: list[tuple[str, list[str]]] = []
-        self.counts: dict[str, np.ndarray] = {}  # tokens of texts without a prefix
+        self.counts: dict[tuple[str, Role], np.ndarray] = {}  # tokens of texts without a prefix
         self.described: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
         self.mteb_model_meta = model.wrapper.mteb_model_meta
         self.results: dict[str, dict[str, float]] = {}
@@ -227,28 +229,40 @@ class SweepEncoder:
         return self.results
 
 
-def probe(model: LoadedModel, first: Prefixes, second: Prefixes) -> None:
-    """Refuse a model that does not do what the study says: a `StudyError` with the reason.
+def probe(model: LoadedModel, first: Prefixes, second: Prefixes, role: Role = "query") -> None:
+    """Refuse a prompt that does not do what the study says: a `StudyError` with the reason.
 
-    Checks that a prefix through the adapter gives the vectors of prefix + text by hand, that two prompts give different
-    queries, and that they leave the documents alone.
+    Checks that the first prefix through the adapter gives the vectors of prefix + text by hand, that the prompts leave
+    the documents alone, and, where the prompt is more than the beginning of the text, that two prompts whose tokens
+    differ give different vectors. Prompts that the model reads as the same tokens are no fault of the adapter.
     """
     texts = list(PROBE_TEXTS)
-    one = embed_many(model, [(texts, first.query, "query")])[0]
-    two = embed_many(model, [(texts, second.query, "query")])[0]
-    if prompt_is_text(model.st):
-        by_hand = model.st.encode([first.query + t for t in texts], prompt="", show_progress_bar=False)
+    one = embed_many(model, [(texts, first.of(role), role)])[0]
+    two = embed_many(model, [(texts, second.of(role), role)])[0]
+    joined = joins_prompt(model.st)
+    if joined:
+        encode_texts = encode_method(model.st, role)
+        by_hand = encode_texts([first.of(role) + t for t in texts], prompt="", show_progress_bar=False)
         apart = float(np.abs(np.asarray(by_hand, dtype=np.float32) - one).max())
         if apart > (1e-5 if model.spec.dtype == "float32" else 2e-2):
             raise StudyError(
                 f"model {model.label}: prefix through the adapter and by hand differ by {apart:.1e}"
             )
-    if first.query != second.query and np.abs(one - two).max() < 1e-7:
-        raise StudyError(
-            f"model {model.label}: two prompts give the same query vectors; the prompt does not arrive"
-        )
+    if not joined and np.abs(one - two).max() < 1e-7:
+        read = [[token_digest(model.st, p.of(role), role, t) for t in texts] for p in (first, second)]
+        if read[0] != read[1]:
+            raise StudyError(
+                f"model {model.label}: two prompts give the same vectors; the prompt does not arrive"
+            )
     if first.document != second.document:
         raise StudyError(f"model {model.label}: the document prefix changes with the prompt")
+
+
+def token_digest(st: Any, prefix: str, role: Role, text: str) -> str:
+    """Digest of everything that the model reads of a text behind a prefix: equal where it cannot tell two apart."""
+    given = {} if role is None else {"task": role}
+    features = st.preprocess([text], prompt=prefix, **given)
+    return digest({name: v.tolist() if hasattr(v, "tolist") else v for name, v in features.items()})
 
 
 def describe_inputs(
@@ -279,33 +293,37 @@ def _describe(
     samples = [prefix + t for t in texts[:3]]
     if uses_chat_template(model.st):
         samples = [_in_template(model.st, prefix, role, t) for t in texts[:3]]
-    tokens = token_counts(model.st, samples, truncated=False)
-    limit = model.st.max_seq_length
-    known = bool(limit and np.isfinite(limit))
-    share = _cut_share(model.st, encoder, prefix, texts[:DESCRIBED], int(limit)) if known else 0.0
+    tokens = token_counts(model.st, samples, truncated=False, role=role)
+    limit = longest_input(model.st, role)
+    share = _cut_share(model.st, encoder, prefix, role, texts[:DESCRIBED], limit) if limit else 0.0
+    read = [token_digest(model.st, prefix, role, t) for t in texts[:3]]
     return [
         {
             "prefix": prefix,
             "string": string,
             "tokens": int(count),
-            "truncated": bool(known and count > limit),
+            "token_digest": seen,
+            "truncated": bool(limit and count > limit),
             "truncated_share": share,
             "texts": len(texts),
         }
-        for string, count in zip(samples, tokens, strict=True)
+        for string, count, seen in zip(samples, tokens, read, strict=True)
     ]
 
 
-def _cut_share(st: Any, encoder: SweepEncoder, prefix: str, texts: list[str], limit: int) -> float:
+def _cut_share(
+    st: Any, encoder: SweepEncoder, prefix: str, role: Role, texts: list[str], limit: int
+) -> float:
     """Share of texts that are longer than the limit behind a prefix; only those near it are tokenised again."""
-    key = encoder.key_of(texts)
+    key = encoder.key_of(texts), role
     if key not in encoder.counts:
-        encoder.counts[key] = token_counts(st, texts, truncated=False)
+        encoder.counts[key] = token_counts(st, texts, truncated=False, role=role)
     alone = encoder.counts[key]
-    extra = int(token_counts(st, [prefix], truncated=False)[0]) + FUSED if prefix else 0
+    extra = int(token_counts(st, [prefix], truncated=False, role=role)[0]) + FUSED if prefix else 0
     near = np.flatnonzero(alone + extra > limit)
     return float(
-        (token_counts(st, [prefix + texts[n] for n in near], truncated=False) > limit).sum() / len(texts)
+        (token_counts(st, [prefix + texts[n] for n in near], truncated=False, role=role) > limit).sum()
+        / len(texts)
     )
 
 
@@ -313,7 +331,7 @@ def _in_template(st: Any, prefix: str, role: Role, text: str) -> str:
     """What a chat template makes of a prompt and a text, read back from the token ids."""
     given = {} if role is None else {"task": role}
     ids = st.preprocess([text], prompt=prefix, **given)["input_ids"][0]
-    return str(st.tokenizer.decode(ids))
+    return str(input_module(st, role).tokenizer.decode(ids))
 
 
 def searched_with(task: Any, subset: str, split: str) -> list[str] | None:

@@ -13,6 +13,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any, Protocol, TypeVar
 
+from helpers.model_shape import is_stock
+
 A = TypeVar("A")
 B = TypeVar("B")
 MOST_LANES = 8  # more would wait for Python's lock
@@ -51,14 +53,16 @@ def side_by_side(st: Any) -> Iterator[Map]:
 
 
 def _may_share(st: Any) -> bool:
-    """Whether several threads may run the model: a plain torch transformer on a CPU, not compiled."""
+    """Whether several threads may run the model: a torch transformer without code of its own, on a CPU, not compiled."""
     from sentence_transformers.sentence_transformer.modules import Transformer
 
     body = st[0]
     return (
         st.device.type == "cpu"
-        and isinstance(body, Transformer)
+        and type(body) is Transformer
+        and is_stock(st)
         and body.backend == "torch"
+        and type(body.model).__module__.startswith(("transformers.", "peft."))
         and all(module._compiled_call_impl is None for module in (st, body, body.model))
     )
 

@@ -18,6 +18,7 @@ import numpy as np
 from helpers.application import Role
 from helpers.embedding_cache import EmbeddingCache
 from helpers.model_identity import identity_of, weights_digest, with_other_pooling
+from helpers.model_shape import poolings
 from helpers.model_source import (
     check_descriptions,
     check_model,
@@ -30,6 +31,7 @@ from helpers.model_source import (
 )
 from helpers.network import reason_behind
 from helpers.prefix_reuse import reuses_prefix
+from helpers.prompt_pooling import gives_both_poolings
 from helpers.study import ModelSpec, StudyError, project_path
 
 
@@ -49,11 +51,14 @@ class LoadedModel:
         self.batch_tokens: int | None = None
         self.has_twin = False  # the study compares this model with itself under the other prompt pooling
         self.only_cached = False  # reads vectors that another process embedded, and embeds none
+        self._batches_matter: dict[Role, bool] = {}
         _apply_spec(self.st, spec)
 
-    @property
+    @cached_property
     def dimension(self) -> int:
-        return int(self.st.get_embedding_dimension())
+        """Numbers per vector; of a model whose modules do not say it, as many as a vector has."""
+        known = self.st.get_embedding_dimension()
+        return int(known or self.st.encode(["a"], prompt="", show_progress_bar=False).shape[1])
 
     @cached_property
     def weights_digest(self) -> str:
@@ -77,6 +82,19 @@ class LoadedModel:
     def reuses_prefix(self) -> bool:
         """Whether a prompt's keys and values are computed once for all texts behind it (`prefix_reuse`)."""
         return reuses_prefix(self.st)
+
+    @cached_property
+    def gives_both_poolings(self) -> bool:
+        """Whether one pass gives the vectors with and without the prompt's tokens (`prompt_pooling`)."""
+        return gives_both_poolings(self.st)
+
+    def needs_stock_batches(self, role: Role) -> bool:
+        """Whether texts of this role must be encoded in sentence-transformers' own batches; tried once."""
+        from helpers.embeddings import batches_matter
+
+        if role not in self._batches_matter:
+            self._batches_matter[role] = batches_matter(self.st, role)
+        return self._batches_matter[role]
 
     @cached_property
     def twin_key(self) -> str:
@@ -245,7 +263,7 @@ def static_table(package: Path, device: str | None = None) -> Any:
 
 
 def _apply_spec(st: Any, spec: ModelSpec) -> None:
-    from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
+    from sentence_transformers.sentence_transformer.modules import Transformer
 
     if "text" not in st.modalities and "message" not in st.modalities:
         raise StudyError(f"model {spec.label} reads {', '.join(map(str, st.modalities))} and no texts")
@@ -266,11 +284,12 @@ def _apply_spec(st: Any, spec: ModelSpec) -> None:
     if spec.compile:
         st[0].model.compile(dynamic=True)
     if not spec.include_prompt:
-        if not any(isinstance(module, Pooling) for module in st):
+        if not poolings(st):
             raise StudyError(
                 f"model {spec.label}: include_prompt: false needs a pooling layer, and it has none"
             )
-        st.set_pooling_include_prompt(False)
+        for pooling in poolings(st):  # a router's routes have one each
+            pooling.include_prompt = False
     st.eval()
 
 

@@ -14,9 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from helpers.model_shape import is_pooled_transformer
+from helpers.model_shape import finish, is_pooled_transformer, rounding
 
-TOLERANCE = 1e-5
 FEWEST_TEXTS = 4  # below that the extra pass over the prompt costs more than it saves
 CHECKED = ("Represent the text for a search: ", ["a cat", "the long way home in the rain", "bread"])
 
@@ -45,12 +44,7 @@ def reuses_prefix(st: Any) -> bool:
         ours = encode_suffixes(st, prompt_states(st, parts.prefix), len(parts.prefix), suffixes)
     except (TypeError, RuntimeError):  # a backbone of its own that takes no cache
         return False
-    return float(np.abs(plain - ours).max()) <= tolerance(st)
-
-
-def tolerance(st: Any) -> float:
-    """How far the two paths may be apart: in 16-bit arithmetic as far as two batch sizes are."""
-    return TOLERANCE if st.dtype.itemsize == 4 else 2e-2
+    return float(np.abs(plain - ours).max()) <= rounding(st)
 
 
 def has_causal_backbone(st: Any) -> bool:
@@ -133,6 +127,5 @@ def encode_suffixes(
             use_cache=True,
         )
         features = {"token_embeddings": found.last_hidden_state, "attention_mask": mask}
-        for module in list(st)[1:]:
-            features = module(features)
-    return np.asarray(features["sentence_embedding"].float().cpu().numpy())
+        vectors = finish(st, features, after=1)
+    return np.asarray(vectors.float().cpu().numpy())

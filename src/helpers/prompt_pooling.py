@@ -12,6 +12,21 @@ from typing import Any
 
 import numpy as np
 
+from helpers.model_shape import finish, is_pooled_transformer, pools_prompt, rounding
+
+CHECKED = ("Represent the text: ", ["bread", "the long way home in the rain", "a cat"])
+
+
+def gives_both_poolings(st: Any) -> bool:
+    """Whether a model may take this path: it has the shape for it, and gives the vectors that `encode` gives."""
+    if not is_pooled_transformer(st):
+        return False
+    prompt, texts = CHECKED
+    ours = encode_both(st, [prompt] * len(texts), texts)[0 if pools_prompt(st) else 1]
+    return float(np.abs(ours - st.encode(texts, prompt=prompt, show_progress_bar=False)).max()) <= rounding(
+        st
+    )
+
 
 def encode_both(st: Any, prefixes: Sequence[str], texts: Sequence[str]) -> np.ndarray:
     """One batch of prefix + text: a (2, n, dimension) float32 array, prompt tokens pooled [0] and not pooled [1]."""
@@ -25,7 +40,7 @@ def encode_both(st: Any, prefixes: Sequence[str], texts: Sequence[str]) -> np.nd
     with torch.inference_mode():
         features = st[0](features)
         pooled = _pool(st, features, include_prompt=True)
-        apart = pooled.clone()
+        apart = pooled.clone()  # of texts without a prompt both are the same
         for prefix, rows in rows_of.items():
             if prefix:
                 part = {k: v[rows] if isinstance(v, torch.Tensor) else v for k, v in features.items()}
@@ -35,10 +50,7 @@ def encode_both(st: Any, prefixes: Sequence[str], texts: Sequence[str]) -> np.nd
 
 
 def _pool(st: Any, features: dict[str, Any], include_prompt: bool) -> Any:
-    """The layers after the transformer, with the pooling layer's `include_prompt` as asked, not as configured."""
+    """What follows the transformer, with the pooling layer's `include_prompt` as asked, not as configured."""
     pooling = copy.copy(st[1])
     pooling.include_prompt = include_prompt
-    features = pooling(dict(features))
-    for module in list(st)[2:]:
-        features = module(features)
-    return features["sentence_embedding"]
+    return finish(st, pooling(dict(features)), after=2)

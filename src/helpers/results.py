@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -226,14 +227,18 @@ def query_scores_table(study: Study, folder: Path, prompts: pd.DataFrame) -> pd.
 
 
 def inputs_table(study: Study, folder: Path, prompts: pd.DataFrame) -> pd.DataFrame:
-    """Three samples per side of every cell as they entered the tokenizer, with token counts and truncation share."""
-    rows = []
+    """Three samples per side of every cell as they entered the tokenizer, with token counts and truncation share.
+
+    `sample` counts from 0 on each side; `token_digest` is equal where the model reads the same tokens (None in results
+    of earlier versions).
+    """
+    rows: list[dict[str, Any]] = []
     for _, record in current_cells(study, folder, prompts):
         key = {k: record["slot"][k] for k in KEY}
-        rows += [
-            {**key, "kind": record["kind"], "sample": n, **sample}
-            for n, sample in enumerate(record["inputs"])
-        ]
+        seen: Counter[str] = Counter()
+        for sample in record["inputs"]:
+            rows.append({**key, "kind": record["kind"], "sample": seen[sample["side"]], **sample})
+            seen[sample["side"]] += 1
     columns = [
         *KEY,
         "kind",
@@ -242,6 +247,7 @@ def inputs_table(study: Study, folder: Path, prompts: pd.DataFrame) -> pd.DataFr
         "prefix",
         "string",
         "tokens",
+        "token_digest",
         "truncated",
         "truncated_share",
         "texts",
@@ -311,6 +317,7 @@ def findings(scores: pd.DataFrame, inputs: pd.DataFrame) -> list[dict[str, str]]
         if len(idle):
             models = listed(set(idle["model"]), 3)
             sentences.append(f"No prompt changes the score in {out_of_sets(len(idle), prompted)}: {models}.")
+    sentences += _told_apart(inputs)
     if len(inputs):
         cut = inputs.groupby(["model", "task", "side"])["truncated_share"].max()
         if cut.max() > 0:
@@ -321,6 +328,25 @@ def findings(scores: pd.DataFrame, inputs: pd.DataFrame) -> list[dict[str, str]]
         else:
             sentences.append("No text was truncated at the models' maximum lengths.")
     return [{"text": s, "figure": "fig-scores"} for s in sentences]
+
+
+def _told_apart(inputs: pd.DataFrame) -> list[str]:
+    """One sentence per model that reads different prompts of a task as the same tokens."""
+    shown = inputs[(inputs["kind"] == "prompt") & inputs["side"].isin(["query", "both"])]
+    if "token_digest" not in shown or shown["token_digest"].isna().all():
+        return []
+    shown = shown.dropna(subset=["token_digest"]).sort_values(["subset", "split", "sample"], kind="stable")
+    keys = ["model", "task", "prompt_id"]
+    read = shown.groupby(keys).agg(prefix=("prefix", "first"), seen=("token_digest", tuple)).reset_index()
+    found: dict[str, dict[tuple[str, ...], None]] = {}
+    for (model, _, _), same in read.groupby(["model", "task", "seen"], sort=True):
+        if len(same) > 1:
+            found.setdefault(str(model), {})[tuple(sorted(same["prefix"]))] = None
+    return [
+        f"{model} cannot tell {' and '.join(map(repr, next(iter(groups))[:2]))} apart: it reads them as the same tokens, so "
+        f"their scores are equal ({count(len(groups), 'such group', 'such groups')} of prompts)."
+        for model, groups in found.items()
+    ]
 
 
 def received(inputs: pd.DataFrame) -> pd.DataFrame:

@@ -24,7 +24,7 @@ import sklearn
 from filelock import FileLock, Timeout
 
 from helpers import precision_probe
-from helpers.application import Prefixes, has_sides, prefixes
+from helpers.application import Prefixes, Role, has_sides, prefixes
 from helpers.cell_files import is_edited, read_cell, write_cell
 from helpers.console import clock
 from helpers.encoder import SweepEncoder, describe_inputs, probe, searched_with
@@ -377,7 +377,7 @@ def _compute(
     The first prompt shows what the task embeds for prompts; the others' texts are embedded together.
     """
     tell_scores(0, len(cells))
-    for encoder, part in _parts(study, model, task, cells):
+    for encoder, part in _parts(study, place, model, task, cells, report):
         ready = sum(cell.prompt.kind != "prompt" for cell in part) + 1
         for number, cell in enumerate(part):
             if number == ready:
@@ -390,14 +390,14 @@ def _compute(
 
 
 def _parts(
-    study: Study, model: LoadedModel, task: Any, cells: list[Cell]
+    study: Study, place: Path, model: LoadedModel, task: Any, cells: list[Cell], report: GroupReport
 ) -> Iterator[tuple[SweepEncoder, list[Cell]]]:
     """The cells of each subset and split with an encoder of their own, after the model has been probed with them.
 
+    Prompts that cannot be applied are recorded as failed and left out; the baselines never are.
     The default comes first, then no prompt, then the prompts: what a run that is stopped should have.
     """
-    if cells:
-        _probe(model, cells)
+    cells = _applicable(place, model, task, cells, report)
     by_part: dict[tuple[str, str], list[Cell]] = {}
     for cell in cells:
         by_part.setdefault((cell.slot["split"], cell.slot["subset"]), []).append(cell)
@@ -416,19 +416,48 @@ def _prefetch(encoder: SweepEncoder, task: Any, cells: list[Cell]) -> None:
         logger.warning("texts are embedded prompt by prompt: %s: %s", type(error).__name__, error)
 
 
-def _probe(model: LoadedModel, cells: list[Cell]) -> None:
-    """Two prompts of the group against each other, once per model and way of applying."""
-    prompted = [c.prefixes for c in cells if c.prompt.kind == "prompt"]
+def _applicable(
+    place: Path, model: LoadedModel, task: Any, cells: list[Cell], report: GroupReport
+) -> list[Cell]:
+    """The cells whose prompt the model can be given; the others are recorded as failed, with the reason."""
+    unfit = _unfit(model, task, [c.prefixes for c in cells if c.prompt.kind == "prompt"])
+    for cell in cells:
+        if cell.prompt.kind == "prompt" and cell.prefixes in unfit:
+            _fail_cell(place, cell, unfit[cell.prefixes], report)
+    return [c for c in cells if c.prompt.kind != "prompt" or c.prefixes not in unfit]
+
+
+def _unfit(model: LoadedModel, task: Any, prompted: list[Prefixes]) -> dict[Prefixes, str]:
+    """Why prompts cannot be applied: each by itself where two of them against each other do not pass the probe."""
     if not prompted or model.only_cached:
-        return
+        return {}
+    role: Role = "query" if has_sides(task.metadata) else None
+    distinct = list(dict.fromkeys(prompted))
+    other = next((p for p in distinct if p.of(role) != distinct[0].of(role)), distinct[0])
+    if _fault(model, distinct[0], other, role) is None:
+        return {}
+    faults = {p: _fault(model, p, other if p == distinct[0] else distinct[0], role) for p in distinct}
+    return {p: fault for p, fault in faults.items() if fault is not None}
+
+
+def _fault(model: LoadedModel, first: Prefixes, second: Prefixes, role: Role) -> str | None:
     try:
-        probe(model, prompted[0], next((p for p in prompted if p.query != prompted[0].query), prompted[0]))
-    except FloatingPointError as error:  # the cells of such a prompt fail by themselves, the others do not
+        probe(model, first, second, role)
+    except StudyError as error:
+        return str(error)
+    except (FloatingPointError, OSError) as error:  # the cells that it concerns fail by themselves
         logger.warning("model %s could not be probed: %s", model.label, error)
-    except RuntimeError as error:
-        raise StudyError(
-            f"model {model.label} fails on the probe: {type(error).__name__}: {error}"
-        ) from error
+    except Exception as error:
+        return f"model {model.label} fails on the probe: {type(error).__name__}: {error}"
+    return None
+
+
+def _fail_cell(place: Path, cell: Cell, reason: str, report: GroupReport, trace: str | None = None) -> None:
+    """Record that a cell failed, with one line of the reason in the report."""
+    report.failed += 1
+    report.reasons.append(reason.splitlines()[0][:300])
+    record = {"slot": cell.slot, "prompt": cell.prompt.text, "reason": reason, "at": _now()}
+    _record(place / f"{cell.stem}.error.json", record | {"traceback": trace})
 
 
 def _try_cell(
@@ -451,11 +480,9 @@ def _try_cell(
                 if told
                 else f"evaluating {cell.slot['task']} ({cell.slot['subset']}, {cell.slot['split']}): "
             )
-            reason = f"{doing}{type(error).__name__}: {error}"
-            report.failed += 1
-            report.reasons.append(reason.splitlines()[0][:300])
-            record = {"slot": cell.slot, "prompt": cell.prompt.text, "reason": reason, "at": _now()}
-            _record(place / f"{cell.stem}.error.json", record | {"traceback": traceback.format_exc()})
+            _fail_cell(
+                place, cell, f"{doing}{type(error).__name__}: {error}", report, traceback.format_exc()
+            )
             return
 
 

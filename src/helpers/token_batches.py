@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from helpers.application import Role
 from helpers.lanes import side_by_side
+from helpers.model_shape import input_module, longest_input
 from helpers.progress import tell_texts
 from helpers.run import write_json
 
@@ -135,13 +137,21 @@ def default_batch_tokens(st: Any) -> int:
     return CPU_BATCH_TOKENS if st.device.type == "cpu" else GPU_BATCH_TOKENS
 
 
-def token_counts(st: Any, strings: Sequence[str], truncated: bool = True) -> np.ndarray:
-    """Tokens of every string as the model counts them (special tokens included), cut at its maximum length."""
-    tokenizer = st.tokenizer
+def token_counts(st: Any, strings: Sequence[str], truncated: bool = True, role: Role = None) -> np.ndarray:
+    """Tokens of every string as the model counts them (special tokens included), cut at its maximum length.
+
+    Words, where a module of the model's own shows no tokenizer.
+    """
+    tokenizer = getattr(input_module(st, role), "tokenizer", None)
     if hasattr(tokenizer, "encode_batch"):  # a static table works on a bare `tokenizers.Tokenizer`
 
         def count(some: list[str]) -> list[int]:
             return [len(e.ids) for e in tokenizer.encode_batch(some, add_special_tokens=False)]
+    elif not callable(tokenizer):  # a word tokenizer of a bag or table of words, or none
+        words = getattr(tokenizer, "tokenize", str.split)
+
+        def count(some: list[str]) -> list[int]:
+            return [len(words(text)) for text in some]
     else:
 
         def count(some: list[str]) -> list[int]:
@@ -149,5 +159,5 @@ def token_counts(st: Any, strings: Sequence[str], truncated: bool = True) -> np.
 
     blocks = [list(strings[n : n + COUNTED]) for n in range(0, len(strings), COUNTED)]
     result = np.asarray([n for block in blocks for n in count(block)], dtype=np.int64)
-    limit = st.max_seq_length
-    return np.minimum(result, limit) if truncated and limit and np.isfinite(limit) else result
+    limit = longest_input(st, role)
+    return np.minimum(result, limit) if truncated and limit else result
