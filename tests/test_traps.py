@@ -51,6 +51,8 @@ FALL_BACK = "Retrieve text based on user query."
 
 def entered(model: LoadedModel, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Every string that enters the model's tokenizer from now on."""
+    for role in (None, "query", "document"):
+        model.needs_stock_batches(role)  # tried with texts of its own
     seen: list[str] = []
     first = model.st[0]
     real = first.preprocess

@@ -270,6 +270,8 @@ def describe_inputs(
 ) -> list[dict[str, Any]]:
     """Three samples per side as they enter the tokenizer: exact string, tokens, and the side's truncation share.
 
+    `token_digest` (of the sides that carry the prompt) tells whether the model reads two prompts as the same tokens.
+
     The share is counted over at most 2,000 texts of the side. For a backbone with a chat template the string is what
     the template makes of prompt and text.
     """
@@ -282,7 +284,11 @@ def describe_inputs(
         prefix, role = encoder._prefix(side)
         key = (side, prefix, encoder.key_of(texts))
         if key not in encoder.described:
-            encoder.described[key] = _describe(model, encoder, prefix, role, texts)
+            found = _describe(model, encoder, prefix, role, texts)
+            for sample, text in zip(found, texts[:3], strict=True):
+                prompted = side in ("query", "both")
+                sample["token_digest"] = token_digest(model.st, prefix, role, text) if prompted else None
+            encoder.described[key] = found
         described += [{"side": side, **sample} for sample in encoder.described[key]]
     return described
 
@@ -296,18 +302,16 @@ def _describe(
     tokens = token_counts(model.st, samples, truncated=False, role=role)
     limit = longest_input(model.st, role)
     share = _cut_share(model.st, encoder, prefix, role, texts[:DESCRIBED], limit) if limit else 0.0
-    read = [token_digest(model.st, prefix, role, t) for t in texts[:3]]
     return [
         {
             "prefix": prefix,
             "string": string,
             "tokens": int(count),
-            "token_digest": seen,
             "truncated": bool(limit and count > limit),
             "truncated_share": share,
             "texts": len(texts),
         }
-        for string, count, seen in zip(samples, tokens, read, strict=True)
+        for string, count in zip(samples, tokens, strict=True)
     ]
 
 

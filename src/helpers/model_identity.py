@@ -244,7 +244,11 @@ def _adapters(st: Any) -> list[Any]:
             continue
         places.append(name)
         active = getattr(module, "active_adapters", None)
-        active = active() if callable(active) else active
+        if callable(active):
+            try:
+                active = active()
+            except ValueError:  # transformers does not say with a peft older than it knows
+                active = None
         off = sorted({str(m._disable_adapters) for m in module.modules() if hasattr(m, "_disable_adapters")})
         known = {key: plain(value.to_dict()) for key, value in settings.items()}
         found.append([name, known, plain(active), off])

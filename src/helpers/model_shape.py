@@ -36,13 +36,15 @@ def input_module(st: Any, role: Role = None) -> Any:
     """The module that reads the texts of this role: a router's routes have one each."""
     from sentence_transformers.sentence_transformer.modules import Router
 
-    if not isinstance(st[0], Router):
-        return st[0]
+    router = st[0]
+    if not isinstance(router, Router):
+        return router
+    routes: dict[str | None, Any] = dict(router.sub_modules.items())
     try:
-        route = st[0]._resolve_route(task=role, modality="text")
+        route = router._resolve_route(task=role, modality="text")
     except ValueError:  # no route for this role: `encode` will say so
         route = None
-    return st[0].sub_modules[route][0] if route in st[0].sub_modules else _input_modules(st)[0]
+    return routes[route][0] if route in routes else _input_modules(st)[0]
 
 
 def longest_input(st: Any, role: Role = None) -> int | None:

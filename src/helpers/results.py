@@ -229,8 +229,8 @@ def query_scores_table(study: Study, folder: Path, prompts: pd.DataFrame) -> pd.
 def inputs_table(study: Study, folder: Path, prompts: pd.DataFrame) -> pd.DataFrame:
     """Three samples per side of every cell as they entered the tokenizer, with token counts and truncation share.
 
-    `sample` counts from 0 on each side; `token_digest` is equal where the model reads the same tokens (None in results
-    of earlier versions).
+    `sample` counts from 0 on each side; `token_digest` is equal where the model reads the same tokens (None on sides
+    without the prompt, and in results of earlier versions).
     """
     rows: list[dict[str, Any]] = []
     for _, record in current_cells(study, folder, prompts):

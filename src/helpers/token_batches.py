@@ -142,7 +142,7 @@ def token_counts(st: Any, strings: Sequence[str], truncated: bool = True, role: 
 
     Words, where a module of the model's own shows no tokenizer.
     """
-    tokenizer = getattr(input_module(st, role), "tokenizer", None)
+    tokenizer: Any = getattr(input_module(st, role), "tokenizer", None)
     if hasattr(tokenizer, "encode_batch"):  # a static table works on a bare `tokenizers.Tokenizer`
 
         def count(some: list[str]) -> list[int]:
