@@ -480,9 +480,7 @@ def _try_cell(
                 if told
                 else f"evaluating {cell.slot['task']} ({cell.slot['subset']}, {cell.slot['split']}): "
             )
-            _fail_cell(
-                place, cell, f"{doing}{type(error).__name__}: {error}", report, traceback.format_exc()
-            )
+            _fail_cell(place, cell, f"{doing}{type(error).__name__}: {error}", report, traceback.format_exc())
             return
 
 
