@@ -84,9 +84,9 @@ DEFECTS = [
     ("PairClassification", put("test", "labels", 3, 2), "LegalBenchPC/test.parquet, column 'labels', row 3: the label 2 is not 0 or 1"),
     ("PairClassification", every("test", "labels", 1), "test.parquet, column 'labels': every label is 1; two or more are needed"),
     ("PairClassification", first_rows("test", 1), "test.parquet, column 'labels': every label is 0; two or more are needed"),
-    ("PairClassification", put("test", "labels", 3, None), "test.parquet, column 'labels', row 3: the label"),
+    ("PairClassification", put("test", "labels", 3, None), "test.parquet, column 'labels', row 3: the label is missing"),
     ("Classification", without("train"), "train.parquet is missing: the split 'train', which the classifier is trained on"),
-    ("Classification", put("test", "label", 5, 9), "column 'label', row 5: the label"),
+    ("Classification", put("test", "label", 5, 9), "column 'label', row 5: the label 9 does not occur in"),
     ("Classification", every("train", "label", 1), "train.parquet, column 'label': every label is 1; two or more are needed"),
     ("Classification", put("train", "label", 5, 0.5), "train.parquet, column 'label', row 5: the label 0.5 is neither a whole number nor a text"),
     ("Classification", put("train", "label", 5, None), "train.parquet, column 'label', row 5: the label is missing"),
@@ -221,6 +221,7 @@ def test_one_file_is_not_taken_for_several_splits(tmp_path) -> None:
     [
         ("CQADupstackRetrieval", "CQADupstackAndroidRetrieval, "),
         ("CIFAR10", "embeds image"),
+        ("FloresBitextMining", "from one table"),
     ],
 )
 def test_a_task_that_cannot_be_swept_is_refused_by_name(name, told) -> None:

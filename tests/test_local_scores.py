@@ -161,7 +161,7 @@ def test_the_reason_of_a_failed_cell_says_what_was_being_done(tmp_path, monkeypa
         raise ValueError("Found array with 0 sample(s)")
 
     write(tmp_path / "data", "STS15", tables("STS"))
-    monkeypatch.setattr("helpers.sweep.evaluate", fail)
+    monkeypatch.setattr("mteb.abstasks.sts.AbsTaskSTS.evaluate", fail)
     study = study_of(tmp_path, spec("STS"))
     (report,) = run_sweep(study, tmp_path / "run", prompt_rows("none of these"), progress=None)
     assert report.reasons == ["evaluating STS15 (default, test): ValueError: Found array with 0 sample(s)"]

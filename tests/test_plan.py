@@ -6,8 +6,9 @@ import pandas as pd
 from tiny import STATIC, prompt_rows, tiny_study
 
 from helpers.plan import plan_table, plan_text
-from helpers.study import load_study
+from helpers.study import TaskSpec, load_study
 from helpers.sweep import run_sweep
+from helpers.text_counts import text_counts
 
 
 def test_study_1_is_990_prompt_runs_and_66_defaults() -> None:
@@ -61,3 +62,8 @@ def test_of_a_clustering_task_only_the_share_that_mteb_embeds_is_counted() -> No
     """TwentyNewsgroupsClustering.v2 has 59,545 rows, of which mteb draws 4 %."""
     table = plan_table(load_study("small")).set_index("task")
     assert table.loc["TwentyNewsgroupsClustering.v2", "texts"] in (17 * 2381, 17 * int(0.04 * 1502))
+
+
+def test_training_texts_count_as_many_as_can_be_drawn() -> None:
+    """Banking77Classification: 3,080 test texts; 77 labels x 8 texts x 10 draws, of 10,003 for training."""
+    assert text_counts(TaskSpec(name="Banking77Classification"))[0] == 3080 + 6160

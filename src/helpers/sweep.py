@@ -221,8 +221,7 @@ def _run_locked(
         if not cells:
             forget_cells(place)
         told = isinstance(error, StudyError)
-        doing = f"preparing the task {task_spec.name}"
-        reason = str(error) if told else f"{doing}: {type(error).__name__}: {error}"
+        reason = str(error) if told else f"preparing task {task_spec.name}: {type(error).__name__}: {error}"
         fail_group(study, place, prompts, task_spec, report, reason, "" if told else traceback.format_exc())
     else:
         (place / "group.error.json").unlink(missing_ok=True)
@@ -474,12 +473,7 @@ def _try_cell(
             if may_pass(error) and attempt < study.sweep.retries:
                 time.sleep(2.0**attempt)
                 continue
-            told = isinstance(error, (StudyError, FloatingPointError))
-            doing = (
-                ""
-                if told
-                else f"evaluating {cell.slot['task']} ({cell.slot['subset']}, {cell.slot['split']}): "
-            )
+            doing = "".join(f"{note}: " for note in getattr(error, "__notes__", []))
             _fail_cell(place, cell, f"{doing}{type(error).__name__}: {error}", report, traceback.format_exc())
             return
 
@@ -535,12 +529,16 @@ def evaluate(encoder: SweepEncoder, task: Any, cell: Cell) -> dict[str, Any]:
     quick = sklearn.config_context(assume_finite=True, skip_parameter_validation=True)
     with warnings.catch_warnings(), quick, columns_read_at_once():
         warnings.simplefilter("ignore")  # mteb's and scikit-learn's remarks on single labels, once per cell
-        scores = task.evaluate(
-            encoder,
-            split=cell.slot["split"],
-            subsets_to_run=[cell.slot["subset"]],
-            encode_kwargs={"batch_size": 32, "show_progress_bar": False},
-        )
+        try:
+            scores = task.evaluate(
+                encoder,
+                split=cell.slot["split"],
+                subsets_to_run=[cell.slot["subset"]],
+                encode_kwargs={"batch_size": 32, "show_progress_bar": False},
+            )
+        except Exception as error:  # a library's sentence alone does not say what it is about
+            error.add_note("evaluating {task} ({subset}, {split})".format(**cell.slot))
+            raise
     return dict(scores[cell.slot["subset"]])
 
 

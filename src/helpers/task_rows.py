@@ -6,6 +6,7 @@ from typing import Any
 
 import pandas as pd
 
+from helpers.study import StudyError
 from helpers.task_checks import check_rows, check_training, columns_of
 from helpers.task_files import TRAINED, TaskFile, is_listed
 
@@ -26,13 +27,20 @@ def load_rows(task: Any, files: Files) -> None:
         for file in splits.values():
             check_rows(task, file, is_whole=not prepares)
             file.rows = _with_numbers(task, file)
+    given = files
     if prepares:
         files = _prepared(task, files)
         for splits in files.values():
             for file in splits.values():
                 check_rows(task, file)
-    for splits in files.values():
-        _check_trained(task, splits)
+    for subset, splits in files.items():
+        try:
+            _check_trained(task, splits)
+        except StudyError:
+            _check_trained(
+                task, given[subset]
+            )  # a fault of the file itself is told with its own row and label
+            raise
         for file in splits.values():
             file.rows = _as_scored(task, file)
     _set_dataset(task, files)
@@ -115,7 +123,8 @@ def _check_trained(task: Any, splits: dict[str, TaskFile]) -> None:
     if train is None or getattr(task, "is_cross_validation", False):
         return
     for split in task.eval_splits:
-        check_training(task, train, splits[split])
+        if train.found(task.label_column_name) and splits[split].found(task.label_column_name):
+            check_training(task, train, splits[split])
 
 
 def _as_scored(task: Any, file: TaskFile) -> pd.DataFrame:
