@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from helpers.application import Role
 from helpers.distractors import POOLS, Judgements, pool_scores, search
-from helpers.embeddings import embed_many
+from helpers.embeddings import batches_matter, embed_many
 from helpers.finetuning_spec import FinetuningSpec
 from helpers.geometry import unit
 from helpers.geometry_spec import GeometrySpec
@@ -36,10 +37,13 @@ class _Plain:
     """A bare sentence-transformers model as `embed_many` wants it: without cache and identity."""
 
     cache = batch_tokens = None
-    has_twin = reuses_prefix = only_cached = False
+    has_twin = reuses_prefix = only_cached = gives_both_poolings = False
 
     def __init__(self, st: Any) -> None:
         self.st = st
+
+    def needs_stock_batches(self, role: Role) -> bool:
+        return batches_matter(self.st, role)
 
     @property
     def dimension(self) -> int:
