@@ -184,6 +184,8 @@ def test_code_that_comes_with_a_model_counts_and_what_it_does_besides_is_named(f
     (folder / "scaling.py").write_text(CUSTOM.replace("2.0", "3.0"))
     after = loaded(folder, trust_remote_code=True)
     assert before.identity["code"] != after.identity["code"]
+    (folder / "2_Scale" / "scale.pt").write_bytes(b"tensors that are no weights of the model's")
+    assert loaded(folder, trust_remote_code=True).identity["files"] != after.identity["files"]
 
 
 def test_exported_graphs_count_where_they_compute(folder: Path) -> None:

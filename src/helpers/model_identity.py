@@ -50,8 +50,9 @@ def identity_of(
     Effective values of the loaded object: weights, tokenizer (vocabulary, normalisation, special tokens, sides of
     padding and truncation), configuration of every transformer, class and settings of every module (pooling, layers,
     routes), adapters and which of them are active, length limit, truncated dimension, similarity, code of classes that
-    come with the model. Besides, of a model in a `folder`: all its files but weights and texts for readers, since a
-    module of its own may read any of them. Prompts are not here: each cell's identity has the literal prefixes.
+    come with the model. Besides, of a model in a `folder`: all its files but weights and texts for readers, and those
+    too where it has code of its own, which may read any of them. Prompts are not here: each cell's identity has the
+    literal prefixes.
 
     `not_covered` names what could not be read: a tokenizer that cannot be saved, a class without a source file, and
     what code of the model's own does at run time (it may read other files, or the network).
@@ -78,7 +79,7 @@ def identity_of(
         "adapters": _digest(adapters) if (adapters := _adapters(st)) else None,
         "code": _digest(code) if code else None,
         "commit": _commit(st) if code else None,
-        "files": _digest(folder_files(folder, spec.backend)) if folder is not None else None,
+        "files": _digest(folder_files(folder, spec.backend, bool(code))) if folder is not None else None,
         "not_covered": [*unsaved, *hidden],
         "template": template,
         "backend": spec.backend,
@@ -134,10 +135,11 @@ def module_settings(st: Any) -> list[list[Any]]:
     return found
 
 
-def folder_files(folder: Path, backend: str = "torch") -> list[list[str]]:
+def folder_files(folder: Path, backend: str = "torch", has_code: bool = False) -> list[list[str]]:
     """Relative name and sha256 of every file of a model's folder that is neither weights nor written for readers.
 
-    With another backend than torch the exported graphs, which are what computes, count too.
+    With another backend than torch the exported graphs, which are what computes, count too. Of a model with code of its
+    own (`has_code`) every file counts: it may keep tensors that are not among the model's weights.
     """
     found = []
     for path in sorted(folder.rglob("*")):
@@ -146,7 +148,7 @@ def folder_files(folder: Path, backend: str = "torch") -> list[list[str]]:
             continue
         exported = parts[0] in EXPORTED or path.suffix in (".onnx", ".onnx_data", ".xml")
         counts = backend != "torch" if exported else path.suffix not in (*WEIGHTS, *FOR_READERS)
-        if counts:
+        if counts or has_code:
             with path.open("rb") as file:
                 found.append(["/".join(parts), hashlib.file_digest(file, "sha256").hexdigest()])
     return found
