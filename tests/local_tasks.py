@@ -49,6 +49,19 @@ def tables(kind: str) -> Tables:
             "test": pd.DataFrame({"sentences": [WORDS[:4], WORDS[4:]], "labels": [[0, 0, 1, 1], [1, 0, 1, 0]]})
         },
         "BitextMining": {"deu-eng": PAIRS},
+        "PairSets": {
+            "test": pd.DataFrame({"sent1": [WORDS], "sent2": [[*WORDS[1:], WORDS[0]]], "labels": [[0, 1] * 4]})
+        },
+        "Summarization": {
+            "test": pd.DataFrame(
+                {
+                    "text": WORDS[:2],
+                    "human_summaries": [WORDS[2:4], WORDS[4:6]],
+                    "machine_summaries": [WORDS[3:5], WORDS[5:7]],
+                    "relevance": [[1.0, 2.0], [4.0, 3.0]],
+                }
+            )
+        },
     }  # fmt: skip
     return {name: table.copy() for name, table in found[kind].items()}
 
@@ -63,6 +76,8 @@ TASKS = {
     "Clustering": "TwentyNewsgroupsClustering.v2",
     "ClusteringSets": "TwentyNewsgroupsClustering",
     "BitextMining": "Tatoeba",
+    "PairSets": "SprintDuplicateQuestions",
+    "Summarization": "SummEval",
 }
 SUBSETS = {"Classification": ["english"], "BitextMining": ["deu-eng"]}
 

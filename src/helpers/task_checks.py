@@ -14,9 +14,13 @@ from helpers.task_files import TRAINED, TaskFile, is_listed
 MISSING = "the text is missing; leave the row out or give its text"
 
 
-def check_text(file: TaskFile, column: str, name: str | None = None) -> None:
-    """Every value is a text. Empty ones are accepted (public data sets have them), but not only empty ones."""
+def check_text(file: TaskFile, column: str, name: str | None = None, listed: bool = False) -> None:
+    """Every value is a text, or with `listed` a list of texts. Empty ones are accepted (public data sets have them), but
+    not only empty ones.
+    """
     name = name or file.column(column)
+    if not listed:
+        check_single(file, name, "text")
     for row, value in _values(file.rows[name]):
         if value is None or (isinstance(value, float) and math.isnan(value)) or value is pd.NA:
             raise file.wrong(MISSING, name, row)
@@ -24,6 +28,15 @@ def check_text(file: TaskFile, column: str, name: str | None = None) -> None:
             raise file.wrong(f"{shown(value)} is not a text; write texts as strings", name, row)
     if all(not value.strip() for _, value in _values(file.rows[name])):
         raise file.wrong("all texts are empty", name)
+
+
+def check_single(file: TaskFile, name: str, what: str) -> None:
+    """No row holds a list: only clustering, labels of several and pairs in one row come as lists."""
+    for row, value in enumerate(file.rows[name]):
+        if is_listed(value):
+            raise file.wrong(
+                f"a list of {len(value)}, where a row has one {what}; give each its own row", name, row
+            )
 
 
 def check_numbers(file: TaskFile, name: str) -> None:
@@ -83,12 +96,23 @@ def check_rows(task: Any, file: TaskFile, is_whole: bool = True) -> None:
     """
     texts, label = columns_of(task)
     kind = task.metadata.type
+    if kind == "Summarization":
+        if is_whole:
+            _check_summaries(task, file)
+        return
+    # mteb reads pairs of one row as lists of pairs.
+    paired = kind == "PairClassification" and len(file.rows) == 1
+    listed = kind == "Clustering" or paired or not is_whole
     for column in texts:
         if is_whole or file.found(column):
-            check_text(file, column)
+            check_text(file, column, listed=listed)
     if label is None or not (is_whole or file.found(label)):
         return
     name = file.column(label)
+    if not listed and kind != "MultilabelClassification":
+        check_single(file, name, "value" if kind in ("STS", "Regression") else "label")
+    if paired:
+        _check_one_length(file, [*(n for t in texts if (n := file.found(t))), name])
     if kind == "Clustering":
         _check_clusters(task, file, texts[0], name)
     elif kind in ("STS", "Regression"):
@@ -121,6 +145,25 @@ def check_training(task: Any, train: TaskFile, scored: TaskFile) -> None:
                 scored_name,
                 row,
             )
+
+
+def _check_summaries(task: Any, file: TaskFile) -> None:
+    """A row holds a text, lists of summaries by people and by machines, and a grade for each of the machines'."""
+    check_text(file, task.text_column_name)
+    for column in (task.human_summaries_column_name, task.machine_summaries_column_name):
+        check_text(file, column, listed=True)
+    name, graded = file.column(task.relevancy_column_name), file.column(task.machine_summaries_column_name)
+    for row, (grades, some) in enumerate(zip(file.rows[name], file.rows[graded], strict=True)):
+        if not is_listed(grades) or not is_listed(some) or len(grades) != len(some):
+            raise file.wrong(f"{name} and {graded} are not lists of one length", name, row)
+        if any(whole(v) is None and not (isinstance(v, float) and math.isfinite(v)) for v in grades):
+            raise file.wrong("a grade is not a finite number", name, row)
+
+
+def _check_one_length(file: TaskFile, names: list[str]) -> None:
+    sizes = {name: len(value) if is_listed(value := file.rows[name][0]) else None for name in names}
+    if len(set(sizes.values())) > 1:
+        raise file.wrong(f"{', '.join(names)} are not lists of one length", names[0], 0)
 
 
 def _check_pair_labels(file: TaskFile, name: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from helpers.study import StudyError
@@ -88,9 +89,14 @@ def _after(file: TaskFile, rows: pd.DataFrame, wanted: list[str]) -> TaskFile:
     after = TaskFile(file.shown, rows)
     for column in wanted:
         old, new = file.found(column), after.found(column)
-        if new is not None and (old is None or list(file.rows[old]) != list(rows[new])):
+        if new is not None and (old is None or _items(file.rows[old]) != _items(rows[new])):
             after.shown = f"{file.shown} (as mteb prepares it)"
     return after
+
+
+def _items(column: pd.Series) -> list[Any]:
+    """The values of a column that may hold lists, as ones that can be compared."""
+    return [value.tolist() if isinstance(value, np.ndarray) else value for value in column]
 
 
 def _wanted(task: Any) -> list[str]:
