@@ -56,9 +56,9 @@ def tables(kind: str) -> Tables:
             "test": pd.DataFrame(
                 {
                     "text": WORDS[:2],
-                    "human_summaries": [WORDS[2:4], WORDS[4:6]],
-                    "machine_summaries": [WORDS[3:5], WORDS[5:7]],
-                    "relevance": [[1.0, 2.0], [4.0, 3.0]],
+                    "human_summaries": [WORDS[:2], WORDS[6:]],
+                    "machine_summaries": [WORDS[4:], WORDS[:4]],
+                    "relevance": [[1.0, 2.0, 3.0, 5.0], [4.0, 3.0, 1.0, 2.0]],
                 }
             )
         },

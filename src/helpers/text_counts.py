@@ -59,6 +59,8 @@ def _loaded_counts(task: Any, bitext_side: str) -> list[Counts]:
             columns = columns or [
                 name for name in rows.column_names if isinstance(rows[0][name], (str, list))
             ]
+            if task.metadata.type == "Summarization":
+                columns = [task.human_summaries_column_name, task.machine_summaries_column_name]
             sizes = [_length(rows[column]) for column in columns]
             count, characters = sum(n for n, _ in sizes), sum(c for _, c in sizes)
             drawn = _embedded(task, count)
