@@ -87,6 +87,16 @@ def test_a_forged_list_of_exports_removes_nothing_outside(tmp_path: Path) -> Non
     assert mine.is_file() and kept.is_file() and (run / "results" / "out").is_symlink()
 
 
+@pytest.mark.parametrize("forged", [[[1, 2]], {"results/folder": []}, {"results/a": 1}, [], "x", None])
+def test_a_forged_list_of_exports_stops_no_export(forged: Any, tmp_path: Path) -> None:
+    study, run = tiny_study(tmp_path, [STATIC], ["DemoSTS"]), tmp_path / "run"
+    (run / "results" / "folder").mkdir(parents=True)
+    (run / "cells").mkdir()
+    (run / "cells" / "exported.json").write_text(json.dumps(forged))
+    assert export_cells(study, run, [cell()]) == 1
+    assert (run / "results" / "folder").is_dir() and len(list(run.rglob("DemoSTS.json"))) == 1
+
+
 def test_a_forged_list_of_cells_names_no_file_outside(tmp_path: Path) -> None:
     rows = [["../../mine", "default", "test", "none"]]
     (tmp_path / "current.json").write_text(json.dumps({"settings": "s", "cells": rows}))

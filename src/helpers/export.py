@@ -102,14 +102,18 @@ def _settings_of(records: list[dict[str, Any]], split: str) -> dict[str, Any]:
 def _read_manifest(folder: Path) -> dict[str, list[str]]:
     """What was exported before, by file; an entry that is no file below `results` is not ours and is left out."""
     try:
-        found = dict(json.loads((folder / MANIFEST).read_text(encoding="utf-8")))
+        found = {
+            str(name): cells
+            for name, cells in dict(json.loads((folder / MANIFEST).read_text(encoding="utf-8"))).items()
+        }
     except (OSError, ValueError, TypeError, RecursionError):
         return {}
     kept = {}
     for name, cells in found.items():
         with contextlib.suppress(StudyError):
-            below(folder / RESULTS, name.removeprefix(f"{RESULTS}/"))
-            kept[name] = cells
+            path = below(folder / RESULTS, name.removeprefix(f"{RESULTS}/"))
+            if not path.is_dir():
+                kept[name] = cells
     return kept
 
 
