@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import os
 import time
 from pathlib import Path
 from typing import Any
@@ -55,6 +56,9 @@ WRONG: list[tuple[str, str]] = [
     (study("name", LONG), "name: must have at most 100 characters"),
     (study("name", "A B"), "name: does not have the form"),
     (study("title", None), "title: must be text (given: nothing)"),
+    (study("models.0.label", "a\rb"), "models.0: the label 'a\\rb' holds a line break"),
+    (study("models.0.label", "a\u2028b"), "holds a line break"),
+    (study("models.0.label", "a\x1b[31mb"), "holds a line break or a control character"),
     (study("seed", "x" * 10**6), "seed: must be a whole number (given: 'xxx"),
     (study("seed", True), "seed: must be a number (given: true; YAML reads yes"),
     (study("modles", []), "did you mean models?"),
@@ -143,6 +147,15 @@ def test_a_wrong_prompt_file_is_one_short_line(name: str, text: str, said: str, 
     (tmp_path / name).write_text(text, encoding="utf-8")
     line = line_of(study("prompts.file", str(tmp_path / name)), tmp_path)
     assert said in line and "\n" not in line and len(line) < 300 and name in line
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="no such device here")
+@pytest.mark.parametrize("content", ["/dev/zero", "pipe"])
+def test_what_is_no_regular_file_is_not_read(content: str, tmp_path: Path) -> None:
+    if content == "pipe":
+        content = str(tmp_path / "pipe")
+        os.mkfifo(content)
+    assert "cannot be read (no regular file)" in line_of(study("prompts.file", content), tmp_path)
 
 
 def test_what_yaml_may_say_is_read_as_it_stands() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
@@ -69,6 +70,10 @@ class ModelSpec(Strict):
     def _complete(self) -> ModelSpec:
         if not self.label:
             object.__setattr__(self, "label", self.name.rsplit("/", 1)[-1])
+        if any(unicodedata.category(c) in ("Cc", "Zl", "Zp") for c in self.label):
+            raise ValueError(
+                f"the label {self.label[:60]!a} holds a line break or a control character; remove it"
+            )
         kind = self.weights.split(":", 1)[0]
         if kind not in ("hub", "package", "path"):
             raise ValueError(

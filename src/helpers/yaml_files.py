@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,10 @@ def read_text(path: Path, name: str = "") -> str:
     if os.path.isdir(path):
         raise StudyError(f"{name} is a folder; name a file")
     try:
-        size = path.stat().st_size
+        found = path.stat()
+        size = found.st_size
+        if not stat.S_ISREG(found.st_mode):  # a device or a pipe: endless, or one that never answers
+            raise ValueError("no regular file")
         if size > LARGEST:
             raise ValueError(f"{size:,} bytes; at most {LARGEST:,} are read")
         return path.read_bytes().decode("utf-8-sig")
