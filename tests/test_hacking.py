@@ -67,3 +67,21 @@ def test_findings_hold_numbers_of_the_data_or_nothing():
     assert "nan" not in findings(flat, pd.DataFrame())[0]["text"]
     curve = best_of_k(cells_of({"a": {"x": [0.1, 0.3]}}))
     assert "+0.100 (a)" in findings(curve, pd.DataFrame())[0]["text"]
+
+
+@pytest.mark.parametrize(
+    ("honest", "said"),
+    [(0.05, ", 50% of it ("), (0.0, "+0.000 on the other ("), (-0.03, "-0.030 on the other (")],
+)
+def test_a_choice_that_loses_on_other_queries_keeps_no_share_of_its_gain(honest: float, said: str) -> None:
+    row = {
+        "model": "m",
+        "task": "t",
+        "subset": "s",
+        "split": "test",
+        "k": 3,
+        "reported": 0.1,
+        "honest": honest,
+    }
+    told = findings(pd.DataFrame(columns=["model", "k", "gain"]), pd.DataFrame([row]))[0]["text"]
+    assert said in told

@@ -119,7 +119,7 @@ def findings(curve: pd.DataFrame, honest: pd.DataFrame) -> list[dict[str, str]]:
     if len(honest):
         last = largest_choice(honest)
         reported, kept = last["reported"].mean(), last["honest"].mean()
-        share = f", {kept / reported:.0%} of it" if reported > 0 else ""
+        share = f", {kept / reported:.0%} of it" if min(reported, kept) > 0 else ""
         out.append({
             "text": f"Chosen on half of the queries, the best prompt shows {signed(reported)} over the mean of the prompts "
             f"on that half and {signed(kept)} on the other{share} (mean of {count(len(last), 'test set')}).",
