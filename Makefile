@@ -37,7 +37,8 @@ lint: $(STAMP) ## ruff, mypy, and the rules for notebooks
 	@"$(BIN)/ruff" check src tests notebooks
 	@"$(BIN)/ruff" format --check src tests notebooks
 	@"$(BIN)/mypy"
-	@"$(BIN)/python" -m helpers.notebooks
+	@"$(BIN)/lint-imports" --no-logo
+	@"$(BIN)/python" -m helpers.runner.notebooks
 
 lab: $(STAMP) ## open JupyterLab on this project
 	@"$(BIN)/jupyter" lab --LabApp.default_url='/lab/tree/README.md?factory=Markdown%20Preview' $(OPTIONS)
@@ -71,5 +72,5 @@ $(STAMP): pyproject.toml constraints.txt
 		esac; done; } \
 		|| { tail -n 15 "$(VENV)/install.log" >&2; echo 'The installation failed; nothing else was run.' >&2; exit 1; }
 	@echo '== compiling what numba compiles once (half a minute), and packing the script of the charts'
-	@"$(BIN)/python" -c 'import umap; from helpers.kit import vega_bundle; vega_bundle()' >>"$(VENV)/install.log" 2>&1 || { tail -n 5 "$(VENV)/install.log" >&2; exit 1; }
+	@"$(BIN)/python" -c 'import umap; from helpers.display.kit import vega_bundle; vega_bundle()' >>"$(VENV)/install.log" 2>&1 || { tail -n 5 "$(VENV)/install.log" >&2; exit 1; }
 	@touch "$(STAMP)"

@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from helpers.rank_distribution import pairwise_wins, random_boards, rank_table
-from helpers.spread import bootstrap_spread
+from helpers.leaderboard.random_ranks import pairwise_wins, random_boards, rank_table
+from helpers.sensitivity.spread import bootstrap_spread
 
 
 def leaderboards(ties: bool) -> None:

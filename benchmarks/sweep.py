@@ -59,7 +59,7 @@ def real_data() -> Path | None:
 @contextmanager
 def at_no_cost(table: Table) -> Iterator[None]:
     """Vectors from a table in place of the model's; the probe would notice, so it is left out."""
-    with patch("helpers.embeddings.encode", table.encode), patch("helpers.sweep._probe"):
+    with patch("helpers.models.embed.encode", table.encode), patch("helpers.sweep.group._probe"):
         yield
 
 
@@ -67,7 +67,7 @@ def loop(study: Any, wrapper: Any, prompts: list[str]) -> dict[str, float]:
     """One `mteb.evaluate` per prompt on a task that is loaded again, as the published repository does it."""
     import mteb
 
-    from helpers.tasks import load_task
+    from helpers.tasks.load import load_task
 
     scores = {}
     for prompt in prompts:
@@ -87,9 +87,9 @@ def compare(kind: str, n_prompts: int, share: float, n_loop: int | None = None) 
     """Sweep and loop on one task; whether the floor holds. The loop may take fewer prompts: each costs it the same."""
     from tiny import MINILM, STATIC, prompt_rows
 
-    from helpers.models import load_model
-    from helpers.results import scores_table
-    from helpers.sweep import run_sweep
+    from helpers.models.load import load_model
+    from helpers.sweep.results import scores_table
+    from helpers.sweep.run import run_sweep
 
     free = kind == "large-classification"
     prompts = PROMPTS[: min(n_prompts, 2) if free else n_prompts]
@@ -121,8 +121,8 @@ def one_more_prompt(n_prompts: int, share: float) -> bool:
     """A further prompt on a finished retrieval task against the first one."""
     from tiny import MINILM, prompt_rows
 
-    from helpers.models import load_model
-    from helpers.sweep import run_sweep
+    from helpers.models.load import load_model
+    from helpers.sweep.run import run_sweep
 
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
@@ -144,9 +144,9 @@ def finished_cells(folder: Path, share: float) -> tuple[Any, Any, int, float]:
     import pandas as pd
     from tiny import STATIC, prompt_rows, tiny_study
 
-    from helpers.demo import read_jsonl
-    from helpers.models import load_model
-    from helpers.sweep import run_sweep
+    from helpers.models.load import load_model
+    from helpers.sweep.run import run_sweep
+    from helpers.tasks.demo import read_jsonl
 
     columns = [[row[key] for row in read_jsonl("sts")] for key in ("sentence1", "sentence2")]
     tasks, wanted = ["DemoSTS", "DemoRetrieval"], int(10_000 * share)
@@ -166,7 +166,7 @@ def finished_cells(folder: Path, share: float) -> tuple[Any, Any, int, float]:
 
     with (
         at_no_cost(Table()),
-        patch("helpers.sweep.evaluate", evaluate),
+        patch("helpers.sweep.score.evaluate", evaluate),
     ):
         seconds, reports = timed(run_sweep, study, folder / "run", rows, progress=None)
     assert sum(r.done for r in reports) == each * len(tasks), reports[0].reasons[:1]
@@ -181,8 +181,8 @@ def overhead(share: float) -> bool:
 
 
 def resume(share: float) -> bool:
-    from helpers.results import scores_table
-    from helpers.sweep import run_sweep
+    from helpers.sweep.results import scores_table
+    from helpers.sweep.run import run_sweep
 
     with tempfile.TemporaryDirectory() as scratch:
         study, rows, cells, _ = finished_cells(Path(scratch), share)
@@ -213,12 +213,12 @@ def search_documents(number: int) -> None:
     from datasets import Dataset
     from tiny import STATIC
 
-    from helpers.application import Prefixes
-    from helpers.demo import DemoRetrieval
-    from helpers.embedding_cache import EmbeddingCache
-    from helpers.encoder import SweepEncoder
-    from helpers.models import load_model
-    from helpers.study import ModelSpec
+    from helpers.models.application import Prefixes
+    from helpers.models.cache import EmbeddingCache
+    from helpers.models.load import load_model
+    from helpers.study.spec import ModelSpec
+    from helpers.sweep.encoder import SweepEncoder
+    from helpers.tasks.demo import DemoRetrieval
 
     started = time.monotonic()
     model = load_model(ModelSpec(**STATIC))
@@ -250,9 +250,9 @@ def prefix_reuse(share: float) -> bool:
     from sweep_data import texts
     from tiny_models import random_decoder
 
-    from helpers import embeddings
-    from helpers.models import load_model
-    from helpers.study import ModelSpec
+    from helpers.models import embed as embeddings
+    from helpers.models.load import load_model
+    from helpers.study.spec import ModelSpec
 
     with tempfile.TemporaryDirectory() as scratch:
         path = random_decoder(Path(scratch), layers=8, hidden=512)

@@ -31,7 +31,7 @@ def texts(n: int, mean: int, seed: int, real: Path | None = None, sigma: float =
     the demo each, as a text keeps to its subject: characters per token differ between texts (by 11 % here, by 14 to
     26 % in real tasks; words drawn from all passages: 7 %), and stock batches are padded accordingly.
     """
-    from helpers.demo import read_jsonl
+    from helpers.tasks.demo import read_jsonl
 
     draw = random.Random(seed)
     middle = math.log(mean) - sigma**2 / 2
@@ -117,7 +117,7 @@ class Table:
         return np.asarray(self.rows[np.fromiter(map(hash, strings), np.int64, len(strings)) % len(self.rows)])
 
     def encode(self, model: Any, strings: list[str], prefix: str = "", role: Any = None) -> np.ndarray:
-        """In place of `helpers.embeddings.encode`."""
+        """In place of `helpers.models.embed.encode`."""
         return self([prefix + s for s in strings])
 
 

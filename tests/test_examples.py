@@ -2,7 +2,7 @@
 
 import pytest
 
-from helpers import examples
+from helpers.report import examples
 
 
 def test_the_labels_are_those_of_the_suite():

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from helpers.notebooks import notebook_paths, problems
+from helpers.runner.notebooks import notebook_paths, problems
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -90,8 +90,8 @@ def test_notebooks_keep_the_rules(path):
     assert problems(path) == []
 
 
-def test_the_readme_names_every_table_that_a_notebook_saves():
-    readme = (ROOT / "README.md").read_text()
+def test_the_docs_name_every_table_that_a_notebook_saves():
+    readme = (ROOT / "docs" / "tables.md").read_text()
     for path in notebook_paths(ROOT).values():
         for name in re.findall(r'save_table\(\\"(\w+)\\"', path.read_text()):
             assert re.search(rf"\| {path.name[:2]} \|.*\| `{name}` \|", readme), f"{path.name}: {name}"
@@ -102,9 +102,9 @@ def test_the_readme_which_jupyterlab_opens_leads_to_every_notebook():
     assert all(f"(notebooks/{path.name})" in readme for path in (ROOT / "notebooks").glob("*.ipynb"))
 
 
-def test_the_readme_names_every_variable_of_the_suite():
+def test_the_docs_name_every_variable_of_the_suite():
     code = " ".join(path.read_text() for path in (ROOT / "src").rglob("*.py"))
-    readme = (ROOT / "README.md").read_text()
+    readme = (ROOT / "docs" / "troubleshooting.md").read_text()
     assert {name for name in re.findall(r"\bHELPERS_[A-Z_]+\b", code) if f"`{name}`" not in readme} == set()
 
 
@@ -115,3 +115,9 @@ def test_no_machine_path_is_in_a_tracked_file():
     command = ["git", "grep", "-nIE", pattern, "--", "."]
     found = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, env=os.environ)
     assert found.stdout == ""
+
+
+def test_every_link_of_the_readme_and_the_docs_leads_to_a_file():
+    for page in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]:
+        for link in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):
+            assert (page.parent / link).exists(), f"{page.name}: {link}"

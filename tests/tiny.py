@@ -7,7 +7,8 @@ from typing import Any
 
 import pandas as pd
 
-from helpers.study import Study, load_study
+from helpers.study.load import load_study
+from helpers.study.spec import Study
 
 STATIC = {"name": "dleemiller/WordLlama", "label": "static", "weights": "package:wordllama"}
 MINILM = {
@@ -39,7 +40,7 @@ def tiny_study(
 
 def prompt_rows(task: str, *texts: str) -> pd.DataFrame:
     """A prompt table of one task."""
-    from helpers.prompts import prompt_id
+    from helpers.prompts.prompt import prompt_id
 
     rows = [
         {

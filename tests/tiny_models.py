@@ -6,8 +6,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from helpers.models import LoadedModel
-from helpers.study import ModelSpec
+from helpers.models.load import LoadedModel
+from helpers.study.spec import ModelSpec
 
 TEMPLATE = "Instruct: {instruction}\nQuery:"
 
@@ -65,7 +65,7 @@ def plain(folder: Path, kind: str = "bert", label: str = "tiny", **settings: Any
     """A random model behind mteb's SentenceTransformer wrapper; `prompts` are those of its configuration."""
     from sentence_transformers import SentenceTransformer
 
-    from helpers.models import _wrap
+    from helpers.models.load import _wrap
 
     spec = ModelSpec(name=f"local/{label}", label=label, weights="path:unused")
     path = random_sentence_transformer(folder, kind, **settings)

@@ -20,8 +20,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers import charts
-from helpers.report import render_site
+from helpers.display import chart as charts
+from helpers.display import tables as display_tables
+from helpers.report.site import render_site
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 HOSTILE = [
@@ -53,7 +54,7 @@ def scores(rows: int = 60) -> pd.DataFrame:
 
 def figures(df: pd.DataFrame) -> list[alt.Chart]:
     """A layered strip plot with a shape and a colour scale, and a faceted bar chart."""
-    shown = df.assign(prompt=df["prompt"].map(lambda p: charts.visible_whitespace(p)[:200]))
+    shown = df.assign(prompt=df["prompt"].map(lambda p: display_tables.visible_whitespace(p)[:200]))
     points = alt.Chart(shown).mark_point().encode(
         x=alt.X("score:Q", title="main score", scale=alt.Scale(zero=False)), y=alt.Y("task:N", title=None),
         color="model:N", tooltip=["prompt", "model", alt.Tooltip("score", format=".3f")],
@@ -87,7 +88,7 @@ def executed_notebook(step: str, name: str) -> Any:
         return v4.new_code_cell(source, outputs=outputs, execution_count=1, metadata={"tags": list(tags)})
 
     shown = [
-        charts.show(
+        charts.drawing(
             c,
             name=f"fig-{name}-{n}",
             alt=f"Figure {n} & its <alt>",
@@ -103,14 +104,16 @@ def executed_notebook(step: str, name: str) -> Any:
         code('study = "demo-injected"', tags=("injected-parameters",)),
         code(
             "settings",
-            charts.table(
+            display_tables.table(
                 df.head(3).T.reset_index(), name="tbl-settings", caption="Settings"
             )._repr_mimebundle_(),
         ),
         v4.new_markdown_cell("## Scores\n\nInline $x^2$ and\n\n$$\\frac{a}{b}$$"),
         code(
             "table",
-            charts.table(df, name="tbl-scores", caption="Scores", whitespace=["prompt"])._repr_mimebundle_(),
+            display_tables.table(
+                df, name="tbl-scores", caption="Scores", whitespace=["prompt"]
+            )._repr_mimebundle_(),
         ),
         v4.new_markdown_cell("## Figures"),
         *(code(f"charts.show({n})", s._repr_mimebundle_()) for n, s in enumerate(shown)),
@@ -121,7 +124,10 @@ def executed_notebook(step: str, name: str) -> Any:
                 "text/plain": "x",
             },
         ),
-        code("charts.findings", charts.findings(HOSTILE, heading="Findings")._repr_mimebundle_()),
+        code(
+            "display_tables.findings",
+            display_tables.findings(HOSTILE, heading="Findings")._repr_mimebundle_(),
+        ),
     ]
     notebook = v4.new_notebook(cells=cells)
     notebook.metadata["papermill"] = {

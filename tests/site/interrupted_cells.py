@@ -1,7 +1,7 @@
 # %%
-from helpers.prompts import prompt_table
-from helpers.run import Run
-from helpers.sweep import run_sweep
+from helpers.prompts.table import prompt_table
+from helpers.study.run import Run
+from helpers.sweep.run import run_sweep
 
 run = Run.open("tiny.yml", step="02")
 prompts = prompt_table(run.study)

@@ -12,9 +12,13 @@ import pandas as pd
 import pytest
 from board_cells import random_cells
 
-from helpers import charts, charts_sensitivity, charts_sweep
-from helpers.html_table import escaped, show_controls
-from helpers.kit import KIT, site_file, vega_bundle
+from helpers.base.visible import show_controls
+from helpers.display import chart as charts
+from helpers.display import tables as display_tables
+from helpers.display.kit import KIT, site_file, vega_bundle
+from helpers.display.tables import escaped
+from helpers.sensitivity import charts as charts_sensitivity
+from helpers.sweep import charts as charts_sweep
 
 
 def bar(words: list[str]) -> alt.Chart:
@@ -28,7 +32,7 @@ def html_of(shown: object) -> str:
 
 
 def test_chart_output_has_anchor_alt_picture_and_specification():
-    markup = html_of(charts.show(bar(["a", "b"]), name="fig-x", alt="two bars", title="b wins"))
+    markup = html_of(charts.drawing(bar(["a", "b"]), name="fig-x", alt="two bars", title="b wins"))
     assert 'id="fig-x"' in markup and 'alt="two bars"' in markup and ">b wins<" in markup
     assert 'src="data:image/svg+xml,' in markup
     spec = json.loads(re.search(r'class="hp-spec">(.*?)</script>', markup)[1])
@@ -36,12 +40,14 @@ def test_chart_output_has_anchor_alt_picture_and_specification():
 
 
 def test_chart_output_names_no_other_host():
-    markup = html_of(charts.show(bar(["a"]), name="fig-x", alt="one", title="one"))
+    markup = html_of(charts.drawing(bar(["a"]), name="fig-x", alt="one", title="one"))
     assert not re.search(r'(?:src|href)="(?:https?:)?//', markup) and len(markup) < 20_000
 
 
 def test_hostile_texts_stay_inside_the_specification(hostile):
-    markup = KIT.sub("", html_of(charts.show(bar(hostile), name="fig-x", alt=hostile[1], title=hostile[0])))
+    markup = KIT.sub(
+        "", html_of(charts.drawing(bar(hostile), name="fig-x", alt=hostile[1], title=hostile[0]))
+    )
     assert markup.count("<script") == markup.count("</script>") == 1
     assert "<img src=x" not in markup and "{{<" not in markup and "\u202e" not in markup
 
@@ -53,7 +59,7 @@ def test_chart_of_no_rows_and_of_container_width_is_shown():
         .encode(x="x:Q", y="y:Q")
         .properties(width="container")
     )
-    assert "data:image/" in html_of(charts.show(empty, name="fig-empty", alt="nothing", title="no data"))
+    assert "data:image/" in html_of(charts.drawing(empty, name="fig-empty", alt="nothing", title="no data"))
 
 
 def test_heavy_picture_becomes_png():
@@ -67,13 +73,13 @@ def test_six_models_on_eleven_tasks_with_54_prompts_stay_light():
     cells["prompt"] = words + " Given a question, retrieve the passages that answer it." * 2
     every = cells.assign(status="ok", main_score=cells["score"])
     shown = [charts_sensitivity.strips(cells), charts_sweep.score_strip(every)]
-    weights = [len(html_of(charts.show(c, name="fig-x", alt="", title=""))) for c in shown]
+    weights = [len(html_of(charts.drawing(c, name="fig-x", alt="", title=""))) for c in shown]
     assert max(weights) < 1_500_000, weights  # a page holds one of them; its limit is 3 MB
 
 
 def test_name_that_is_no_anchor_is_refused():
     with pytest.raises(ValueError, match="usable as an anchor"):
-        charts.show(bar(["a"]), name="fig x", alt="", title="")
+        charts.drawing(bar(["a"]), name="fig x", alt="", title="")
 
 
 def test_vega_file_hides_an_amd_loader_from_its_parts():
@@ -164,12 +170,12 @@ def test_script_exchanges_the_same_colours_as_the_theme():
     ],
 )
 def test_visible_whitespace(text, shown):
-    assert charts.visible_whitespace(text) == shown
+    assert display_tables.visible_whitespace(text) == shown
 
 
 def test_table_escapes_every_cell_header_and_caption(hostile):
     df = pd.DataFrame({"<b>h</b>": hostile, "n": range(len(hostile))})
-    markup = html_of(charts.table(df, name="tbl-x", caption="<i>c</i>", whitespace=["<b>h</b>"]))
+    markup = html_of(display_tables.table(df, name="tbl-x", caption="<i>c</i>", whitespace=["<b>h</b>"]))
     assert "<script" not in markup and "<b>" not in markup and "<i>" not in markup and "{{" not in markup
     assert "(empty)" in markup and "⟨U+202E⟩" in markup and 'id="tbl-x"' in markup
 
@@ -178,27 +184,27 @@ def test_table_rounds_to_what_a_column_needs_and_keeps_exact_values():
     df = pd.DataFrame(
         {"score": [0.123456, 0.9], "count": [1.0, 2000.0], "big": [1234.56, 7.0], "gap": [np.nan, 0.5]}
     )
-    markup = html_of(charts.table(df))
+    markup = html_of(display_tables.table(df))
     for shown in (">0.123<", ">0.900<", ">2,000<", ">1,234.6<", ">–<", 'data-v="0.123456"'):
         assert shown in markup
 
 
 def test_table_says_how_many_rows_it_leaves_out():
     assert "(the first 2 of 1,000 rows)" in html_of(
-        charts.table(pd.DataFrame({"x": range(1000)}), max_rows=2)
+        display_tables.table(pd.DataFrame({"x": range(1000)}), max_rows=2)
     )
 
 
 def test_table_without_rows_or_with_named_index_is_shown():
-    assert "(no rows)" in html_of(charts.table(pd.DataFrame({"x": []})))
+    assert "(no rows)" in html_of(display_tables.table(pd.DataFrame({"x": []})))
     grouped = pd.DataFrame({"task": ["a", "b"], "v": [1, 2]}).groupby("task").sum()
-    assert ">task<" in html_of(charts.table(grouped))
+    assert ">task<" in html_of(display_tables.table(grouped))
 
 
 def test_findings_are_text_and_link_to_their_figure(hostile):
-    markup = html_of(charts.findings([*hostile, {"text": "x rises", "figure": "fig-x"}]))
+    markup = html_of(display_tables.findings([*hostile, {"text": "x rises", "figure": "fig-x"}]))
     assert "<script" not in markup and '<a href="#fig-x">' in markup
-    assert "allow no finding" in html_of(charts.findings([]))
+    assert "allow no finding" in html_of(display_tables.findings([]))
 
 
 def test_escaped_text_cannot_start_shortcode_or_formula():

@@ -18,8 +18,8 @@ import yaml
 from board_cells import records
 from test_notebook_chain import study_of as chain_study
 
-from helpers import charts
-from helpers.interruption import MESSAGE
+from helpers.base.interruption import MESSAGE
+from helpers.display import chart as charts
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 NOTEBOOK = "04_leaderboard_manipulation.ipynb"
@@ -148,7 +148,7 @@ def test_a_rerun_of_two_steps_changes_no_byte_of_their_tables(tmp_path):
         own = {**os.environ, "HELPERS_RUNS": str(tmp_path / seed), "PYTHONHASHSEED": seed}
         running.append(
             subprocess.Popen(
-                [sys.executable, "-m", "helpers.cli", *options],
+                [sys.executable, "-m", "helpers.runner.cli", *options],
                 env=own,
                 cwd=CHECKOUT,
                 stdout=subprocess.PIPE,
@@ -218,7 +218,7 @@ def test_charts_are_drawn_in_jupyterlab_without_network(lab):
 
     # The notebook of somebody else: its scripts do not run, so its pictures are shown.
     dots = alt.Chart(pd.DataFrame({"x": [1, 2]})).mark_point().encode(x="x")
-    bundle = charts.show(dots, name="fig-x", alt="dots", title="A claim")._repr_mimebundle_()
+    bundle = charts.drawing(dots, name="fig-x", alt="dots", title="A claim")._repr_mimebundle_()
     shown = nbformat.v4.new_output("display_data", data=bundle)
     other = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("1", outputs=[shown])])
     nbformat.write(other, root / "other.ipynb")

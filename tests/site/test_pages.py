@@ -9,10 +9,12 @@ from types import SimpleNamespace
 import nbformat
 import pytest
 
-from helpers import examples, glossary, methods_page, provenance, sensitivity
-from helpers.comparison_page import page_body
-from helpers.notebooks import notebook_paths
-from helpers.study_pages import told_first
+from helpers.report import examples, glossary, provenance
+from helpers.report import methods as methods_page
+from helpers.report.compare_page import page_body
+from helpers.report.study_pages import told_first
+from helpers.runner.notebooks import notebook_paths
+from helpers.sensitivity import place as sensitivity
 
 
 def read(site, page: str) -> str:

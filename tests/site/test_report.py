@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from helpers.report import ReportError, check_site, render_site
-from helpers.search_index import entries
-from helpers.site_pages import tidy_page, tidy_site
-from helpers.study_runs import study_runs
+from helpers.report.pages import check_site, tidy_page, tidy_site
+from helpers.report.runs import study_runs
+from helpers.report.search import entries
+from helpers.report.site import ReportError, render_site
 
 
 def read(site: Path, page: str) -> str:

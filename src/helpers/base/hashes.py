@@ -1,0 +1,94 @@
+"""File hashes: content hashes of files and folders, kept so that a large unchanged file is read once."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+STORE = ".hashes.json"
+
+
+SETTLED_NS = 2 * 10**9  # a file changed so recently may change again within one tick of its clock
+
+
+_KNOWN: dict[str, list[Any]] = {}  # of this process: path -> [what the system says of the file, hash]
+
+
+def digest(value: Any) -> str:
+    """A short hash of any JSON-like value."""
+    return hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode()).hexdigest()[:16]
+
+
+def file_hash(path: Path) -> str | None:
+    """The SHA-256 of a file's bytes (16 hexadecimal digits), None where it does not exist or cannot be read.
+
+    A file is read again when its size, its times or its place on the disk differ from those of the last reading.
+    """
+    try:
+        about = path.stat()
+        now = [about.st_size, about.st_mtime_ns, about.st_ctime_ns, about.st_ino]
+        known = _KNOWN.get(str(path))
+        if known is not None and known[0] == now:
+            return str(known[1])
+        with open(path, "rb") as opened:
+            found = hashlib.file_digest(opened, "sha256").hexdigest()[:16]
+    except OSError:
+        return None
+    if time.time_ns() - max(about.st_mtime_ns, about.st_ctime_ns) > SETTLED_NS:
+        _KNOWN[str(path)] = [now, found]
+    return found
+
+
+def content_hash(places: Iterable[Path], without: Iterable[Path] = (), suffix: str = "") -> str:
+    """A hash of the files at and below these places: names within their place and contents; an absent place is empty.
+
+    Files and folders of `without`, and `__pycache__`, are left out; with `suffix` only such files count.
+    """
+    left_out = {path.resolve() for path in without}
+    rows = []
+    for number, place in enumerate(places):
+        for path in files_below(place, left_out):
+            if path.name.endswith(suffix):
+                rows.append([number, path.relative_to(place).as_posix(), file_hash(path)])
+    return digest(rows)
+
+
+def files_below(place: Path, without: Iterable[Path] = ()) -> Iterator[Path]:
+    """The file itself, or all files below a folder in the order of their names; links to folders are followed once."""
+    left_out, seen = set(without), set()
+    if place.is_file():
+        yield from [] if place.resolve() in left_out else [place]
+        return
+    for folder, inner, names in os.walk(place, followlinks=True):
+        real = Path(folder).resolve()
+        if real in seen or real in left_out or real.name == "__pycache__":
+            inner.clear()
+            continue
+        seen.add(real)
+        inner.sort()
+        for name in sorted(names):
+            path = Path(folder, name)
+            if not left_out or path.resolve() not in left_out:
+                yield path
+
+
+def remember(folder: Path) -> None:
+    """Take over what an earlier process kept in a run folder."""
+    try:
+        kept = json.loads((folder / STORE).read_text(encoding="utf-8"))
+        for path, (about, found) in kept.items():
+            _KNOWN.setdefault(str(path), [list(about), str(found)])
+    except (OSError, ValueError, TypeError, AttributeError):
+        return
+
+
+def keep(folder: Path) -> None:
+    """Leave the hashes of this process in a run folder for the next one; they never leave that folder."""
+    from helpers.base.files import write_json
+
+    write_json(folder / STORE, _KNOWN)

@@ -1,0 +1,27 @@
+"""Sensitivity (chapter 03): is the default prompt's score typical of what prompts give?
+
+`place` puts a default among the prompts, `spread` measures how far they lie apart, `audit` asks whether they compare.
+"""
+
+from helpers.sensitivity.agreement import agreement_table, trait_effects, traits
+from helpers.sensitivity.audit import audit_table, check_summary
+from helpers.sensitivity.enough import precision_curve, recommended
+from helpers.sensitivity.noise import query_noise
+from helpers.sensitivity.place import model_summary, sensitivity_table
+from helpers.sensitivity.scope import comparability
+from helpers.sensitivity.variance import variance_components
+
+__all__ = [
+    "agreement_table",
+    "audit_table",
+    "check_summary",
+    "comparability",
+    "model_summary",
+    "precision_curve",
+    "query_noise",
+    "recommended",
+    "sensitivity_table",
+    "trait_effects",
+    "traits",
+    "variance_components",
+]

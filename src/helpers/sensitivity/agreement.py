@@ -1,0 +1,217 @@
+"""Do models agree on which prompts are good, and which traits of wording go with a good score?"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from helpers.base.phrases import is_highest, is_lowest, listed, out_of
+from helpers.base.stats import adjusted
+from helpers.base.ties import levelled
+from helpers.scores.cells import prompt_scores
+
+TASK_WORDS = {
+    "Retrieval": r"retriev|search|quer|passage|document|relevan",
+    "Classification": r"classif|categor|label|sentiment|predict",
+    "Clustering": r"cluster|group|topic",
+    "STS": r"similar|semantic|paraphras|compar",
+    "BitextMining": r"bitext|parallel|translat|align",
+}
+
+
+TRAITS = ("n_words", "n_characters", "ends_in_colon", "names_task", "names_data_set", "names_language")
+
+
+LANGUAGES = {"eng": "english", "deu": "german", "fra": "french", "fin": "finnish", "rus": "russian", "jpn": "japanese",
+             "spa": "spanish", "tha": "thai", "zho": "chinese", "ara": "arabic"}  # fmt: skip
+
+
+def agreement_table(
+    cells: pd.DataFrame, permutations: int = 2_000, seed: int = 42, fdr: float = 0.05
+) -> pd.DataFrame:
+    """Per task: Kendall's W over models, its permutation p-value (and q-value over tasks), mean pairwise Spearman.
+
+    Only prompts that all models have are used (column prompts). W is 1 where all models order the prompts alike and
+    about 1/models where they do not agree at all; ties are corrected for. The p-value is the share of random orders
+    per model with a W at least as large (1 added), of `permutations` or as many more as the smallest q-value over all
+    tasks needs to be a tenth of `fdr`. NaN with one model or fewer than 3 prompts, or where a model's scores are all
+    equal.
+    """
+    data = prompt_scores(cells)
+    rng = np.random.default_rng(seed)
+    permutations = max(permutations, int(np.ceil(10 * len(data.tasks) / fdr)))
+    rows = []
+    for t, task in enumerate(data.tasks):
+        scores = data.values[:, t, : len(data.ids[t])]
+        scores = scores[np.isfinite(scores).any(axis=1)]
+        scores = scores[:, np.isfinite(scores).all(axis=0)] if len(scores) else scores
+        m, n = scores.shape
+        row = {
+            "task": task,
+            "models": m,
+            "prompts": n,
+            "kendall_w": np.nan,
+            "p_value": np.nan,
+            "mean_spearman": np.nan,
+        }
+        if m > 1 and n > 2:
+            ranks = stats.rankdata([levelled(row) for row in scores], axis=1)
+            row["kendall_w"] = w = float(kendall_w(ranks))
+            if np.isfinite(w):
+                # Shuffling leaves each model's ties as they are, so W grows with the squared rank sums alone.
+                sums = rng.permuted(np.broadcast_to(ranks, (permutations, m, n)), axis=2).sum(axis=1)
+                own = (ranks.sum(axis=0) ** 2).sum()
+                row["p_value"] = float((((sums**2).sum(axis=1) >= own - 1e-9).sum() + 1) / (permutations + 1))
+                correlation = np.corrcoef(ranks)
+                row["mean_spearman"] = float(correlation[np.triu_indices(m, 1)].mean())
+        rows.append(row)
+    table = pd.DataFrame(rows)
+    if len(table):
+        table["q_value"] = adjusted(table["p_value"].to_numpy(float))
+    return table
+
+
+def kendall_w(ranks: np.ndarray) -> float:
+    """Kendall's coefficient of concordance of a (raters, items) array of mid-ranks, corrected for ties.
+
+    12 S / (m^2 (n^3 - n) - m T), S the sum of squared deviations of the rank sums, T the tie terms t^3 - t.
+    """
+    m, n = ranks.shape
+    total = ranks.sum(axis=0)
+    deviation = float(((total - total.mean()) ** 2).sum())
+    counts = [np.unique(row, return_counts=True)[1] for row in ranks]
+    ties = float(sum((c**3 - c).sum() for c in counts))
+    if any(len(c) == 1 for c in counts):
+        return np.nan
+    bottom = m**2 * (n**3 - n) - m * ties
+    return 12 * deviation / bottom if bottom > 0 else np.nan
+
+
+def traits(cells: pd.DataFrame, languages: Iterable[str] = ("eng",)) -> pd.DataFrame:
+    """Traits of every distinct prompt text of every task: one row per (task, prompt_id), columns `TRAITS`.
+
+    names_task: a word of the task's type (`TASK_WORDS`); names_data_set: a word of the task's name of four or more
+    letters that is not such a word; names_language: a language's code or English name among `languages`.
+    """
+    prompts = cells[cells["kind"] == "prompt"].drop_duplicates(["task", "prompt_id"])
+    language = "|".join(
+        rf"\b{c}\b|\b{LANGUAGES[c]}\b" if c in LANGUAGES else rf"\b{re.escape(c)}\b" for c in languages
+    )
+    rows = []
+    for task, kind, key, text in prompts[["task", "task_type", "prompt_id", "prompt"]].to_numpy():
+        text = str(text)
+        low = text.lower()
+        about = TASK_WORDS.get(str(kind), r"(?!)")
+        name = [w.lower() for w in re.findall(r"[A-Z]?[a-z]+|[A-Z]{2,}", str(task))]
+        own = [w for w in name if len(w) >= 4 and not re.search(about, w) and not _is_task_word(w)]
+        rows.append({
+            "task": task, "prompt_id": key, "prompt": text,
+            "n_words": len(text.split()), "n_characters": len(text), "ends_in_colon": text.rstrip().endswith(":"),
+            "names_task": bool(re.search(about, low)), "names_data_set": any(w in low for w in own),
+            "names_language": bool(re.search(language, low)) if language else False,
+        })  # fmt: skip
+    return pd.DataFrame(rows, columns=["task", "prompt_id", "prompt", *TRAITS])
+
+
+def languages_of(scores: pd.DataFrame) -> list[str]:
+    """Codes of the languages in a scores table (`eng-Latn|deu-Latn`), English always among them, sorted."""
+    joined = scores["languages"].dropna().astype(str)
+    return sorted({code.split("-")[0] for codes in joined for code in codes.split("|") if code} | {"eng"})
+
+
+def trait_name(trait: str) -> str:
+    """A trait in words: `n_words` is "number of words", `ends_in_colon` is "ends in colon"."""
+    counted = trait.startswith("n_")
+    return ("number of " if counted else "") + trait.removeprefix("n_").replace("_", " ")
+
+
+def trait_effects(
+    cells: pd.DataFrame,
+    table: pd.DataFrame,
+    names: Iterable[str] = TRAITS,
+    level: float = 0.95,
+    min_texts: int = 8,
+) -> pd.DataFrame:
+    """How each trait of `names` goes with the score, one at a time: slope in standard deviations of the cell's scores.
+
+    Scores are standardised within (model, task), the trait is centred within it, so models and tasks do not enter;
+    counts are per standard deviation of the trait, yes-or-no traits for yes against no. Least squares (statsmodels)
+    with errors clustered by prompt text, because one text serves several models and tasks, and t quantiles whose
+    degrees of freedom are the texts less one, for yes-or-no traits those of the rarer answer less one. q_value:
+    false-discovery control over the traits. An association, not a cause: traits go together, and nobody assigned them
+    at random. A trait that does not vary, or that fewer than `min_texts` texts have or lack, has NaN: so few texts
+    say more about themselves than about the trait.
+    """
+    from statsmodels.regression.linear_model import OLS
+
+    part = cells[(cells["kind"] == "prompt") & cells["score"].notna()].merge(
+        table.drop(columns="prompt"), on=["task", "prompt_id"]
+    )
+    grouped = part.groupby(["model", "task"])["score"]
+    constant = grouped.transform(lambda x: np.ptp(levelled(x))) == 0  # no spread, whatever rounding says
+    z = (part["score"] - grouped.transform("mean")) / grouped.transform("std", ddof=0)
+    part = part.assign(z=z.mask(constant))
+    part = part[np.isfinite(part["z"])]
+    rows = []
+    for trait in names:
+        value = part[trait].astype(float)
+        spread = value.std() if trait.startswith("n_") else 1.0
+        centred = value - value.groupby([part["model"], part["task"]]).transform("mean")
+        used = part.assign(x=centred / spread if spread else 0.0)
+        texts = used["prompt_id"].nunique()
+        if trait.startswith("n_"):
+            rarer = texts
+        else:
+            rarer = min(used.loc[value == k, "prompt_id"].nunique() for k in (0.0, 1.0))
+        row = {"trait": trait, "effect": np.nan, "low": np.nan, "high": np.nan, "p_value": np.nan, "texts": texts,
+               "rarer_texts": rarer, "with_trait": float(value.mean()) if len(value) else np.nan}  # fmt: skip
+        if len(used) and np.ptp(used["x"]) > 1e-12 and rarer >= min_texts:
+            groups = pd.factorize(used["prompt_id"])[0]
+            fit = OLS(used["z"].to_numpy(), used[["x"]].to_numpy()).fit(
+                cov_type="cluster", cov_kwds={"groups": groups}
+            )
+            effect, error = float(fit.params[0]), float(fit.bse[0])
+            reach = stats.t.ppf((1 + level) / 2, rarer - 1) * error
+            p_value = 2 * stats.t.sf(abs(effect) / error, rarer - 1) if error > 0 else np.nan
+            row |= {"effect": effect, "low": effect - reach, "high": effect + reach, "p_value": p_value}
+        rows.append(row)
+    out = pd.DataFrame(rows)
+    out["q_value"] = adjusted(out["p_value"].to_numpy(float))
+    return out
+
+
+def findings(agreed: pd.DataFrame, effects: pd.DataFrame, fdr: float = 0.05) -> list[dict[str, str]]:
+    """Agreement and traits as sentences with their uncertainty."""
+    out = []
+    known = agreed[agreed["kendall_w"].notna()] if len(agreed) else agreed
+    if len(known):
+        sure = int((known["q_value"] <= fdr).sum())
+        w = known["kendall_w"]
+        text = (
+            f"Models agree on which prompts are better in {out_of(sure, len(known), 'task')} (Kendall's W beyond chance); "
+            f"W is {w.median():.2f} in the median"
+        )
+        if not is_highest(w).all():
+            low, high = (listed(known.loc[at, "task"]) for at in (is_lowest(w), is_highest(w)))
+            text += f", {w.min():.2f} ({low}) to {w.max():.2f} ({high})"
+        out.append({"text": text + ".", "figure": "fig-agreement"})
+    sure_effects = effects[effects["q_value"] <= fdr] if len(effects) else effects
+    if len(sure_effects):
+        named = "; ".join(
+            f"{trait_name(r.trait)} {r.effect:+.2f} ({r.low:+.2f} to {r.high:+.2f})"
+            for r in sure_effects.itertuples()
+        )
+        out.append({"text": f"Wording that goes with the score, in standard deviations of a cell's scores: {named}.",
+                    "figure": "fig-traits"})  # fmt: skip
+    elif len(effects) and effects["effect"].notna().any():
+        out.append({"text": "No trait of wording (length, final colon, naming task, data set or language) goes with the "
+                    "score beyond chance.", "figure": "fig-traits"})  # fmt: skip
+    return out
+
+
+def _is_task_word(word: str) -> bool:
+    return word in ("task", "hard", "negatives") or any(re.search(p, word) for p in TASK_WORDS.values())

@@ -1,0 +1,165 @@
+"""Group cells: which results in a (model, task) group's folder are those of the study as it was last run.
+
+A folder keeps results of earlier settings, so that going back to them costs nothing. Readers take the listed ones only.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from helpers.base.files import digest, write_json
+from helpers.base.paths import below, safe_name
+from helpers.study.spec import ModelSpec, Study, TaskSpec
+
+NAME = "current.json"
+
+
+STEM = re.compile("[0-9a-f]+-[0-9a-f]+")
+
+
+@dataclass(frozen=True)
+class ListedCell:
+    """A result that a group should have: its files' stem and its place in the table."""
+
+    stem: str
+    subset: str
+    split: str
+    prompt_id: str
+
+
+def settings_of(study: Study, model: ModelSpec, task: TaskSpec) -> str:
+    """Digest of what a study says about a group's cells, apart from its prompts, which the list itself names."""
+    prompts = study.prompts
+    return digest(
+        [
+            model.model_dump(mode="json", exclude={"label", "parameters"}, exclude_defaults=True),
+            task.model_dump(mode="json", exclude_defaults=True),
+            [study.seed, study.sweep.exact, study.sweep.bitext_side],
+            [prompts.application, prompts.separator] if prompts else [],
+        ]
+    )
+
+
+def write_cells(place: Path, settings: str, cells: Iterable[Any]) -> None:
+    """List the cells (`helpers.sweep.cell.Cell`) that a group consists of now, before any of them is computed."""
+    rows = [[c.stem, c.slot["subset"], c.slot["split"], c.slot["prompt_id"]] for c in cells]
+    content = {"settings": settings, "cells": rows}
+    if _read(place) != content:
+        forget_cells(place)  # where the new list cannot be written, the old one must not speak
+        write_json(place / NAME, content)
+
+
+def read_cells(place: Path, settings: str) -> list[ListedCell] | None:
+    """The cells that were listed under these settings: none where they were others; None where there is no list."""
+    content = _read(place)
+    if content is None:
+        return None
+    return [ListedCell(*row) for row in content["cells"]] if content["settings"] == settings else []
+
+
+def forget_cells(place: Path) -> None:
+    """Remove the list: it is not known any more which results are current."""
+    (place / NAME).unlink(missing_ok=True)
+
+
+def _read(place: Path) -> dict[str, Any] | None:
+    try:
+        content = json.loads((place / NAME).read_text(encoding="utf-8"))
+        stems = [row[0] for row in content["cells"]]
+        if not all(STEM.fullmatch(stem) for stem in stems):  # they become paths
+            return None
+        return {"settings": content["settings"], "cells": content["cells"]}
+    except (OSError, ValueError, TypeError, KeyError, IndexError, RecursionError):
+        return None
+
+
+NAME = "group.json"
+
+
+SCHEDULING = {"workers", "executor", "ray", "device", "batch_tokens", "retries", "stale", "offline"}
+
+
+@dataclass(frozen=True)
+class GroupNote:
+    """The state of a group when a process left it.
+
+    Attributes: request (digest of what was asked for), finished and failed (cells now), reasons (of failures),
+    computed (cells computed for this request in all runs so far), seconds (that took, without loading the model),
+    load_seconds (longest loading of the model), at (time of writing).
+    """
+
+    request: str
+    finished: int = 0
+    failed: int = 0
+    reasons: list[str] = field(default_factory=list)
+    computed: int = 0
+    seconds: float = 0.0
+    load_seconds: float = 0.0
+    at: str = ""
+
+    def answers(self, request: str, known: GroupNote | None) -> bool:
+        """Whether another process finished the same group since the note `known` was read."""
+        return self != known and self.request == request and self.finished + self.failed > 0
+
+
+def request_of(study: Study, prompt_ids: Sequence[str]) -> str:
+    """Digest of everything in a study that decides about a group's cells; where and how it runs is left out."""
+    return digest([study.model_dump(mode="json", exclude={"sweep": SCHEDULING}), list(prompt_ids)])
+
+
+def read_note(place: Path) -> GroupNote | None:
+    """The note in a group's folder; None where there is none or it is not readable."""
+    try:
+        return GroupNote(**json.loads((place / NAME).read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError):
+        return None
+
+
+def write_note(place: Path, request: str, report: Any, load_seconds: float, is_finished: bool = True) -> None:
+    """Leave the note of a `GroupReport`, adding its cost to that of earlier runs of the same request.
+
+    The note of a group that is not finished, since only a part of it was to be done, counts its cost alone.
+    """
+    old = read_note(place)
+    note = old if old is not None and old.request == request else GroupNote(request)
+    note = replace(
+        note,
+        finished=report.done + report.reused if is_finished else 0,
+        failed=report.failed if is_finished else 0,
+        reasons=report.reasons[:3] if is_finished else [],
+        computed=note.computed + report.done,
+        seconds=note.seconds + (report.seconds if report.done else 0.0),
+        load_seconds=max(note.load_seconds, load_seconds),
+        at=datetime.now(UTC).isoformat(),
+    )
+    write_json(place / NAME, asdict(note))
+
+
+@dataclass
+class GroupReport:
+    """What became of one (model, task) group.
+
+    stale: results of the same place in the table but made from other inputs; changed: which inputs, over all of them.
+    locked: another process is computing the group, nothing was done here.
+    """
+
+    model: str
+    task: str
+    done: int = 0
+    reused: int = 0
+    failed: int = 0
+    stale: list[str] = field(default_factory=list)
+    changed: list[str] = field(default_factory=list)
+    reasons: list[str] = field(default_factory=list)
+    seconds: float = 0.0
+    locked: bool = False
+
+
+def group_folder(folder: Path, model: ModelSpec, task: TaskSpec) -> Path:
+    return below(folder / "cells", safe_name(model.label), safe_name(task.name))

@@ -1,0 +1,120 @@
+"""The model card of a fine-tuned model: what it was made of, what it can do, where its limits are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+
+from helpers.base.files import replacing
+from helpers.study.spec import ModelSpec
+from helpers.study.tuning import FinetuningSpec
+from helpers.tuning.sets import TuningData
+from helpers.tuning.train import Tuned
+
+
+def write_card(
+    tuned: Tuned, base: ModelSpec, spec: FinetuningSpec, data: TuningData, recalls: pd.DataFrame, study: str
+) -> Path:
+    """Write `README.md` into the model's folder; recalls: rows of `recall_table`. Returns its path."""
+    path = tuned.folder / "README.md"
+    with replacing(path) as temporary:
+        temporary.write_text(card(tuned, base, spec, data, recalls, study), encoding="utf-8")
+    return path
+
+
+def card(
+    tuned: Tuned, base: ModelSpec, spec: FinetuningSpec, data: TuningData, recalls: pd.DataFrame, study: str
+) -> str:
+    """The card as Markdown with the Hub's metadata in front."""
+    settings = tuned.settings
+    own = recalls[(recalls["preset"] == tuned.preset) & (recalls["seed"] == tuned.seed)]
+    parts = [
+        "---",
+        "library_name: sentence-transformers",
+        "pipeline_tag: sentence-similarity",
+        f"base_model: {base.name}",
+        "tags: [sentence-transformers, query-side-distractors, instruction-following]",
+        "---",
+        "",
+        f"# {base.name.rsplit('/', 1)[-1]}, {tuned.preset}, seed {tuned.seed}",
+        "",
+        f"{base.name} (revision {base.revision or 'as installed'}), fine-tuned after study 2 (arXiv 2610.10508) so "
+        "that it follows its instruction when the pool also holds a paraphrase of the query. "
+        f"Made by the suite's study `{study}`.",
+        "",
+        "## Use",
+        "",
+        "```python",
+        "from sentence_transformers import SentenceTransformer",
+        "",
+        'model = SentenceTransformer("path/to/this/folder")',
+        f"prompt = {spec.prefix('retrieval', 'German')!r}",
+        'queries = model.encode(["..."], prompt=prompt)',
+        'targets = model.encode(["..."])  # without instruction',
+        "```",
+        "",
+        f"In a study of the suite: `weights: path:{_inside(tuned.spec)}`.",
+        "",
+        "## Data",
+        "",
+        f"{data.name}: {len(data.part('train'))} examples to train on, {len(data.part('dev'))} to watch, "
+        f"{len(data.part('test'))} to test; no target and no query is in two parts. {len(data.report)} examples were "
+        f"left out (empty, repeated, or too close to a held-out text). Fingerprint {data.fingerprint}.",
+        "",
+        f"- retrieval rows: `{_one_line(spec.prefix('retrieval', '{lang}'))}` + query -> target",
+        f"- STS rows: `{_one_line(spec.prefix('sts', '{lang}'))}` + query -> paraphrase",
+        f"- {settings.n_negatives} explicit negatives per row; with probability {settings.hard_negative_probability:g} "
+        "the first is query-side (the paraphrase in retrieval rows, the target in STS rows)",
+        "",
+        "## Settings",
+        "",
+        *[f"- {key}: {value}" for key, value in _settings(tuned).items()],
+        "",
+        "## Results on the test part",
+        "",
+        *_results(own),
+        "",
+        "Difference to the base model with a 95 % interval (paired bootstrap over queries). Pools: the targets alone; "
+        "with foreign questions; with a paraphrase of every query.",
+        "",
+        "## Limits",
+        "",
+        f"- Trained and tested on {data.name} alone, in one instruction template; elsewhere nothing is promised.",
+        "- The paraphrases of the test pool are of the same making as those of training.",
+        "- One training of one seed; the intervals do not hold the spread between seeds.",
+        "- It has the biases of its base model and of its training texts, and their licences.",
+        "",
+    ]
+    return "\n".join(parts)
+
+
+def _settings(tuned: Tuned) -> dict[str, object]:
+    values = tuned.settings.model_dump(exclude={"reler"} if tuned.settings.objective != "reler" else set())
+    steps = int(tuned.log["step"].max()) if len(tuned.log) else 0
+    base = tuned.identity["base"]
+    versions = {k: base[k] for k in ("sentence_transformers", "transformers", "torch") if k in base}
+    return {**{k: v for k, v in values.items() if v is not None}, "optimiser steps": steps, **versions}
+
+
+def _results(rows: pd.DataFrame) -> list[str]:
+    if rows.empty:
+        return ["Not measured."]
+    lines = ["| language | pool | metric | before | after | difference |", "|---|---|---|---|---|---|"]
+    for r in rows.itertuples(index=False):
+        interval = "" if pd.isna(r.low) else f" [{r.low:+.3f}, {r.high:+.3f}]"
+        name = r.language if r.language != "default" else ""
+        lines.append(
+            f"| {name} | {r.pool} | {r.metric} | {r.before:.3f} | {r.value:.3f} | {r.difference:+.3f}{interval} |"
+        )
+    return lines
+
+
+def _one_line(text: str) -> str:
+    return text.replace("\n", "\\n")
+
+
+def _inside(spec: ModelSpec) -> str:
+    """The folder as a study would name it; of a folder outside the project only its last part."""
+    place = spec.weights.removeprefix("path:")
+    return Path(place).name if Path(place).is_absolute() else place

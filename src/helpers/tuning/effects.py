@@ -1,0 +1,129 @@
+"""What training changed elsewhere: other tasks, and the sensitivity to prompts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from scipy.stats import rankdata
+
+from helpers.base.stats import paired_interval
+from helpers.base.ties import zeroed
+from helpers.scores.cells import task_scores
+from helpers.study.spec import Study, TaskSpec
+from helpers.sweep.results import SCORES, conform, query_scores_table, scores_table
+from helpers.sweep.run import run_sweep
+from helpers.sweep.variants import other_models
+from helpers.sweep.work import devices
+from helpers.tuning.sets import finetuning_of
+from helpers.tuning.study import Progress, every_model
+from helpers.tuning.train import BASELINE, Tuned, quiet_bars
+
+
+@quiet_bars()
+def swept(
+    study: Study, folder: Path, tuned: Sequence[Tuned], prompts: pd.DataFrame, progress: Progress = print
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Send base and tuned models through the sweep: (scores, query_scores) as of step 02.
+
+    Tasks of `finetuning.side_effects` get the study's baselines alone, those of `finetuning.sensitivity` all prompts;
+    of the tuned models those of `finetuning.swept_presets` go. Cells that step 02 has computed are reused.
+    """
+    spec = finetuning_of(study)
+    names = list(dict.fromkeys([*spec.side_effects, *spec.sensitivity]))
+    if not names or study.prompts is None:
+        return conform(pd.DataFrame(), SCORES), pd.DataFrame()
+    tasks = [next((t for t in study.tasks if t.name == n), TaskSpec(name=n)) for n in names]
+    going = [BASELINE, *(spec.presets if spec.swept_presets is None else spec.swept_presets)]
+    models = [model for preset, _, model in every_model(study, tuned) if preset in going]
+    # Without GPUs further processes would only start for these few groups, not speed them up.
+    sweep = study.sweep if devices() else study.sweep.model_copy(update={"workers": 1})
+    some = study.model_copy(update={"models": models, "tasks": tasks, "sweep": sweep})
+    wanted = prompts[prompts["task"].isin(spec.sensitivity)]
+    run_sweep(some, folder, wanted, progress)
+    return scores_table(some, folder, wanted), query_scores_table(some, folder, wanted)
+
+
+def side_effect_table(
+    scores: pd.DataFrame, queries: pd.DataFrame, base: str, n_boot: int, seed: int, kind: str = "default"
+) -> pd.DataFrame:
+    """Main score before and after per task (`task_scores`) under one baseline, with an interval where one exists.
+
+    Intervals: paired bootstrap over queries (retrieval) or pairs (STS, difference of Spearman correlations); other
+    task types keep no scores per text, their interval is missing. Columns: model, task, task_type, before, after,
+    difference, low, high, n_units.
+    """
+    cells = task_scores(scores[scores["kind"] == kind])
+    own = cells[cells["score"].notna()]
+    means = own.groupby(["task", "task_type", "model"], sort=False)["score"].mean()
+    rows = []
+    for (task, task_type, model), after in means.items():
+        before = means.get((task, task_type, base))
+        if model == base or before is None:
+            continue
+        prompt = own.loc[own["task"] == task, "prompt_id"].iloc[0]
+        low, high, n = _unit_interval(queries, task, prompt, model, base, n_boot, seed)
+        rows.append(
+            {"model": model, "task": task, "task_type": task_type, "before": before, "after": after,
+             "difference": after - before, "low": low, "high": high, "n_units": n}
+        )  # fmt: skip
+    columns = ["model", "task", "task_type", "before", "after", "difference", "low", "high", "n_units"]
+    return pd.DataFrame(rows, columns=columns).sort_values(["task_type", "task", "model"], ignore_index=True)
+
+
+def _unit_interval(
+    queries: pd.DataFrame, task: str, prompt: str, model: str, base: str, n_boot: int, seed: int
+) -> tuple[float, float, int]:
+    if queries.empty:
+        return float("nan"), float("nan"), 0
+    part = queries[(queries["task"] == task) & (queries["prompt_id"] == prompt)]
+    key = ["subset", "split", "query_id"]
+    both = part[part["model"] == model].merge(part[part["model"] == base], on=key, suffixes=("", "_base"))
+    if len(both) < 2 or both["subset"].nunique() > 1:
+        return float("nan"), float("nan"), len(both)
+    if both["gold"].isna().all():
+        low, high = paired_interval([(both["score"] - both["score_base"]).to_numpy(float)], n_boot, seed)
+        return low, high, len(both)
+    gold, after, before = (both[c].to_numpy(float) for c in ("gold", "score", "score_base"))
+    rng = np.random.default_rng(seed)
+    draws = []
+    for _ in range(min(n_boot, 1000)):
+        take = rng.integers(0, len(gold), len(gold))
+        draws.append(_spearman(after[take], gold[take]) - _spearman(before[take], gold[take]))
+    low, high = zeroed(np.nanquantile(draws, [0.025, 0.975])) if draws else (np.nan, np.nan)
+    return float(low), float(high), len(both)
+
+
+def _spearman(x: np.ndarray, y: np.ndarray) -> float:
+    return float(np.corrcoef(rankdata(x), rankdata(y))[0, 1])
+
+
+def sensitivity_change(
+    scores: pd.DataFrame, others: pd.DataFrame, base: str, tasks: Sequence[str], draws: int, seed: int
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The loop that neither study closes: does the tuned model depend less on its prompt? (per task, per model).
+
+    First table: `sensitivity.sensitivity` of base and tuned models on the tasks swept with all prompts. Second: each
+    model's rank interval on the board of the study's other models (`others`, scores of step 02, without further variants of
+    the base model) and itself, prompts drawn at random; the base model's row is the board before.
+    """
+    from helpers.leaderboard.random_ranks import random_boards, rank_table
+    from helpers.scores.cells import prompt_scores
+    from helpers.sensitivity.place import sensitivity_table
+
+    cells = task_scores(scores[scores["task"].isin(tasks)])
+    if cells.empty:
+        return pd.DataFrame(), pd.DataFrame()
+    spread = sensitivity_table(cells, draws=draws, seed=seed)
+    rivals = others[others["task"].isin(tasks)] if len(others) else others
+    rivals = other_models(rivals, cells["model"].unique())
+    rival_cells = task_scores(rivals) if len(rivals) else cells.iloc[:0]
+    ranks = []
+    for model in cells["model"].unique() if len(rival_cells) else []:
+        board = pd.concat([rival_cells, cells[cells["model"] == model]], ignore_index=True)
+        drawn = prompt_scores(board)
+        table = rank_table(random_boards(drawn.values, draws, seed=seed), drawn.models)
+        ranks.append(table[table["model"] == model].assign(n_models=len(drawn.models)))
+    return spread, pd.concat(ranks, ignore_index=True) if ranks else pd.DataFrame()

@@ -1,0 +1,273 @@
+"""Where the examples of a fine-tuning come from: the demo, SQuAD, any search task of mteb, or a file of one's own."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from helpers.base.errors import StudyError
+from helpers.base.files import project_path, project_root
+from helpers.geometry.sets import InstructedSet, read_paraphrases
+from helpers.study.spec import Study, TaskSpec
+from helpers.study.tuning import TASKS, FinetuningSpec
+from helpers.tasks.files import read_file
+from helpers.tasks.load import load_task, subset_data
+from helpers.tasks.search import SearchSet, search_set
+from helpers.tuning.data import (
+    EXAMPLE_COLUMNS,
+    clean_examples,
+    fingerprint,
+    remove_near_duplicates,
+    split_by_target,
+)
+
+
+@dataclass
+class TuningData:
+    """Everything a fine-tuning is trained and judged on.
+
+    examples: id, query, paraphrase, target, language, group, split. report: what was left out and why. targets: the
+    texts that are searched, per language (of the dev part at most `dev_pool`, those of its own included). kind: retrieval
+    or bitext-mining.
+    """
+
+    name: str
+    kind: str
+    examples: pd.DataFrame
+    report: pd.DataFrame
+    targets: dict[str, list[str]]
+    dev_pool: int = 1000
+
+    @property
+    def fingerprint(self) -> str:
+        return fingerprint(self.examples)
+
+    def part(self, split: str) -> pd.DataFrame:
+        return self.examples[self.examples["split"] == split].reset_index(drop=True)
+
+    def sets(self, split: str) -> list[InstructedSet]:
+        """The part as search sets, one per language: pools and statistics are those of the geometry's sets.
+
+        Random distractors come from the training part's queries, which in the test pool are foreign.
+        """
+        part, found = self.part(split), []
+        foreign = self.part("train" if split != "train" else "test")
+        for language, rows in part.groupby("language", sort=True):
+            pool = self.targets.get(str(language), [])
+            if split == "dev":  # measured again and again while training
+                others = sorted(set(pool) - set(rows["target"]))
+                left = max(self.dev_pool - rows["target"].nunique(), 0)
+                pool = [others[i] for i in np.random.default_rng(0).permutation(len(others))[:left]]
+            texts = list(dict.fromkeys([*rows["target"], *pool]))
+            number = {text: str(n) for n, text in enumerate(texts)}
+            queries = dict(zip(rows["id"], rows["query"], strict=True))
+            one = SearchSet(
+                self.name,
+                str(language) or "default",
+                split,
+                str(language),
+                queries,
+                {n: text for text, n in number.items()},
+                {i: {number[t]: 1} for i, t in zip(rows["id"], rows["target"], strict=True)},
+                dict(zip(rows["id"], rows["paraphrase"], strict=True)),
+            )
+            own = foreign.loc[foreign["language"] == language, "query"].tolist()
+            sources = [("the training part", own), ("other languages", foreign["query"].tolist())]
+            bank: Any = self.kind
+            kind = "bitext-mining" if bank == "bitext-mining" else "question-answering"
+            found.append(InstructedSet(one, bank, kind, sources, "the examples"))
+        return found
+
+
+def tuning_data(study: Study) -> TuningData:
+    """Load, clean, split and check the examples of a study; `StudyError` names what is missing.
+
+    The split, the draw of `max_examples` and nothing else depend on the study's seed, so that trainings with several
+    seeds share their test part.
+    """
+    spec = finetuning_of(study)
+    name, kind, examples, targets = _load(spec, study)
+    examples, report = clean_examples(examples)
+    if spec.max_examples and len(examples) > spec.max_examples:
+        keep = np.random.default_rng(study.seed).permutation(len(examples))[: spec.max_examples]
+        examples = examples.iloc[np.sort(keep)].reset_index(drop=True)
+    test = examples["part"] == "test" if "part" in examples and (examples["part"] == "test").any() else None
+    split = split_by_target(examples, spec.dev_fraction, spec.test_fraction, study.seed, test)
+    split, near = remove_near_duplicates(split, spec.near_duplicate)
+    pool = targets if spec.searches_all else {}
+    columns = [*EXAMPLE_COLUMNS, "group", "split"]
+    report = pd.concat([report, near], ignore_index=True) if len(near) else report
+    return TuningData(
+        name,
+        kind,
+        split[split["split"] != "dropped"][columns].reset_index(drop=True),
+        report,
+        pool,
+        spec.dev_pool,
+    )
+
+
+def finetuning_of(study: Study) -> FinetuningSpec:
+    if study.finetuning is None:
+        raise StudyError(f"study {study.name}: step 06 needs the key 'finetuning'")
+    return study.finetuning
+
+
+Loaded = tuple[str, str, pd.DataFrame, dict[str, list[str]]]
+
+
+def _load(spec: FinetuningSpec, study: Study) -> Loaded:
+    source, _, place = spec.data.partition(":")
+    if source == "jsonl":
+        examples = read_examples(_find(place, study, "finetuning.data"))
+        return Path(place).stem, "retrieval", examples, _targets(examples)
+    if source == "squad":
+        return _squad(spec, study)
+    return _task_examples(TASKS.get(source, place), spec, study)
+
+
+def read_examples(path: Path) -> pd.DataFrame:
+    """Examples of a JSON Lines or Parquet file: query, paraphrase, target; id, language and split may be missing.
+
+    `split: test` marks a test part of one's own; without it the test part is drawn.
+    """
+    try:
+        if path.suffix == ".parquet":
+            table = read_file(path.parent, path).rows
+        else:
+            lines = enumerate(path.read_text(encoding="utf-8").split("\n"), 1)
+            table = pd.DataFrame([_line(path, number, line) for number, line in lines if line.strip()])
+    except (OSError, UnicodeDecodeError) as error:
+        raise StudyError(f"{path.name}: not readable ({error})") from error
+    for column in ("query", "paraphrase", "target"):
+        if column not in table:
+            there = ", ".join(map(str, table.columns)) or "no columns"
+            raise StudyError(f"{path.name}: needs the column '{column}'; it has {there}")
+        for row, value in enumerate(table[column]):
+            if not isinstance(value, str) and not (pd.api.types.is_scalar(value) and pd.isna(value)):
+                raise StudyError(f"{path.name}, column '{column}', row {row}: {value!r} is not a text")
+    if "split" in table:
+        for row, value in enumerate(table["split"]):
+            if not (pd.isna(value) or value in ("", "train", "test")):
+                raise StudyError(
+                    f"{path.name}, column 'split', row {row}: {value!r} is neither train nor test; "
+                    "leave the column out to have the test part drawn"
+                )
+    if "id" not in table:
+        table["id"] = [f"e{n}" for n in range(len(table))]
+    if table["id"].isna().any():
+        raise StudyError(f"{path.name}, column 'id', row {table['id'].isna().argmax()}: the id is missing")
+    table["id"] = table["id"].astype(str)
+    if table["id"].duplicated().any():
+        raise StudyError(
+            f"{path.name}: the id '{table['id'][table['id'].duplicated()].iloc[0]}' stands there twice"
+        )
+    table["language"] = table["language"].fillna("") if "language" in table else ""
+    table["part"] = table.get("split", "")
+    return table[[*EXAMPLE_COLUMNS, "part"]]
+
+
+def _line(path: Path, number: int, line: str) -> dict[str, Any]:
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise StudyError(f"{path.name}, line {number}: not JSON ({error})") from error
+    if not isinstance(row, dict):
+        raise StudyError(f"{path.name}, line {number}: an object with query, paraphrase, target is needed")
+    return row
+
+
+def _task_examples(name: str, spec: FinetuningSpec, study: Study) -> Loaded:
+    """Examples of a retrieval or bitext mining task; the parts train and test where the task has both."""
+    task = load_task(TaskSpec(name=name, subsets=spec.subsets), study)
+    kind = "bitext-mining" if task.metadata.type == "BitextMining" else "retrieval"
+    frames, targets = [], {}
+    for subset in spec.subsets or list(task.hf_subsets):
+        splits = [s for s in ("train", "test") if s in subset_data(task, subset)]
+        for split in splits if len(splits) == 2 else [None]:
+            held = search_set(task, subset, split)
+            several = len(task.hf_subsets) > 1
+            language = held.language if several or kind == "bitext-mining" else ""
+            texts = {f"{subset}/{q}" if several else q: t for q, t in held.queries.items()}
+            paraphrases = _paraphrases(spec, study, texts) or held.paraphrases
+            ids = dict(zip(held.queries, texts, strict=True))
+            best = {q: max(r, key=lambda t, r=r: r[t]) for q, r in held.qrels.items()}  # type: ignore[misc]
+            rows = [
+                (
+                    ids[q],
+                    text,
+                    paraphrases.get(ids[q]) or paraphrases.get(q) or "",
+                    held.targets[best[q]],
+                    language,
+                    split or "",
+                )
+                for q, text in held.queries.items()
+            ]
+            frames.append(pd.DataFrame(rows, columns=[*EXAMPLE_COLUMNS, "part"]))
+            targets[language] = list(dict.fromkeys(held.targets.values()))
+    examples = pd.concat(frames, ignore_index=True)
+    if not examples["paraphrase"].ne("").any():
+        raise StudyError(
+            f"finetuning.data {spec.data}: {name} has no paraphrases; name a file with id or question, and paraphrase, "
+            "as finetuning.paraphrases"
+        )
+    return name, kind, examples, targets
+
+
+def _squad(spec: FinetuningSpec, study: Study) -> Loaded:
+    """SQuAD v1.1 from the local task data (`SQuAD/examples.parquet`) or its training part from the Hub."""
+    root = study.task_data_root()
+    local = root / "SQuAD" / "examples.parquet" if root else None
+    if local is not None and local.is_file():
+        rows = read_file(local.parent, local).rows.rename(
+            columns={"question": "query", "answer_paragraph": "target"}
+        )
+    else:
+        rows = _hub_squad()
+    rows = rows.assign(id=rows["id"].astype(str), language="", part="")
+    known = _paraphrases(spec, study, dict(zip(rows["id"], rows["query"], strict=True)))
+    if known:
+        rows["paraphrase"] = rows["id"].map(known)
+    if "paraphrase" not in rows:
+        raise StudyError(
+            "finetuning.data squad: the Hub's SQuAD has no paraphrases; let `helpers.prompts.llm.paraphrase` write them and name "
+            "the file as finetuning.paraphrases, or name a folder with SQuAD/examples.parquet as data_root"
+        )
+    rows["paraphrase"] = rows["paraphrase"].fillna("")
+    examples = rows[[*EXAMPLE_COLUMNS, "part"]].reset_index(drop=True)
+    return "SQuAD", "retrieval", examples, _targets(examples)
+
+
+def _hub_squad() -> pd.DataFrame:
+    from datasets import load_dataset
+
+    try:
+        rows = load_dataset("rajpurkar/squad", split="train").to_pandas()
+    except Exception as error:
+        raise StudyError(
+            f"finetuning.data squad: the Hub is out of reach ({type(error).__name__}) and the local task data have no "
+            "SQuAD/examples.parquet; name their folder as data_root or EMBEDDING_TASK_DATA"
+        ) from error
+    return rows.rename(columns={"question": "query", "context": "target"})[["id", "query", "target"]]
+
+
+def _paraphrases(spec: FinetuningSpec, study: Study, queries: dict[str, str]) -> dict[str, str]:
+    if spec.paraphrases is None:
+        return {}
+    return read_paraphrases(_find(spec.paraphrases, study, "finetuning.paraphrases"), queries)
+
+
+def _find(place: str, study: Study, key: str) -> Path:
+    for root in (project_root(), study.task_data_root()):
+        if root is not None and (file := project_path(place, root)).is_file():
+            return file
+    raise StudyError(f"{key}: there is no file '{place}' in the project or the local task data")
+
+
+def _targets(examples: pd.DataFrame) -> dict[str, list[str]]:
+    return {str(k): list(dict.fromkeys(v)) for k, v in examples.groupby("language")["target"]}

@@ -1,0 +1,119 @@
+"""Notebook 01's steps on a study, and the notebook itself with a language model behind a real HTTP server."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import llm_server
+import pandas as pd
+import pytest
+from llm_server import KEY
+
+from helpers.prompts.checks import decide
+from helpers.prompts.study import leak_texts, load, most_alike
+from helpers.scores.sets import comparison, set_column
+from helpers.study.run import Run
+from helpers.study.spec import Study, TaskSpec
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def study(path: Path, **settings) -> Study:
+    spec = {"source": "file", "file": str(path), **settings}
+    return Study(name="toy-step", title="T", steps=["01"], tasks=[TaskSpec(name="DemoSTS")], prompts=spec)
+
+
+@pytest.fixture
+def prompt_file(tmp_path):
+    path = tmp_path / "p.yml"
+    leak = "Same meaning as: the kitten was asleep on top of the wardrobe"
+    path.write_text(
+        json.dumps(
+            {"DemoSTS": {"task": ["Sentence:", leak], "task+dataset": ["Everyday sentence:", "Pair:"]}}
+        )
+    )
+    return path
+
+
+def test_ready_prompts_have_their_file_as_provenance(prompt_file, tmp_path):
+    loaded = load(study(prompt_file), tmp_path)
+
+    assert loaded.provenance["text"].tolist() == loaded.candidates["text"].tolist()
+    assert set(loaded.provenance["backend"]) == {"file"}
+    assert loaded.missing.empty
+
+
+def test_a_text_of_the_data_in_a_prompt_is_marked(prompt_file, tmp_path):
+    wanted = study(prompt_file)
+    texts, unread = leak_texts(wanted)
+    decided = decide(load(wanted, tmp_path).candidates, wanted, texts=texts)
+
+    assert unread == {}
+    assert decided["rules"].tolist() == ["", "leak", "", ""]
+    assert decided["kept"].all()
+
+
+def test_data_that_cannot_be_read_are_named(prompt_file):
+    wanted = study(prompt_file).model_copy(update={"tasks": [TaskSpec(name="STS15")], "data_root": None})
+    texts, unread = leak_texts(wanted)
+
+    assert texts == {}
+    assert "could not be loaded" in unread["STS15"]
+
+
+def test_levels_are_the_sets_where_there_is_one_generator(prompt_file, tmp_path, monkeypatch):
+    monkeypatch.setattr("helpers.study.run.run_folder", lambda name: tmp_path / "run")
+    wanted = study(prompt_file)
+    found = load(wanted, tmp_path).candidates
+    run = Run(wanted, "01")
+
+    assert set_column(found) == "level"
+    assert comparison(run, found, seed=1).empty  # before the sweep
+    scores = found[["task", "prompt_id"]].assign(model="M", main_score=[0.1, 0.2, 0.3, 0.4])
+    run.save_table("scores", scores)
+    row = comparison(run, found, seed=1).iloc[0]
+    assert (row["first"], row["second"]) == ("task", "task+dataset")
+    assert row["difference"] == pytest.approx(-0.2)
+
+
+def test_the_task_of_the_similarity_map_is_known_with_one_prompt_per_level_too():
+    alike = pd.DataFrame({"task": ["A", "A", "B", "B"], "text": ["one:", "other", "Pair:", "Pairs:"]})
+    assert most_alike(alike) == "B" and most_alike(alike.head(1)) == "A" and most_alike(alike.head(0)) == ""
+
+
+@pytest.mark.slow
+def test_the_notebook_asks_a_server_and_keeps_the_key_out_of_everything(tmp_path):
+    (tmp_path / "data" / "studies").mkdir(parents=True)
+    (tmp_path / "data" / "demo").symlink_to(ROOT / "data" / "demo")
+    (tmp_path / "data" / "studies" / "toy.yml").write_text(
+        "name: toy\ntitle: Toy\nsteps: ['01']\ntasks: [{name: DemoSTS}]\n"
+        "prompts: {source: generate, per_level: 2, generator: {concurrency: 1}}\n"
+    )
+    notebook = str(ROOT / "notebooks" / "01_prompt_generation.ipynb")
+    command = [sys.executable, "-m", "papermill", "--no-progress-bar", notebook, str(tmp_path / "out.ipynb")]
+    with llm_server.running() as (server, address):
+        own = {
+            "HELPERS_ROOT": str(tmp_path),
+            "OPENAI_BASE_URL": address,
+            "OPENAI_API_KEY": KEY,
+            "OPENAI_MODEL": "toy-model",
+        }
+        done = subprocess.run(
+            [*command, "-p", "study", "toy"],
+            env=os.environ | own,
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+        )
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert len(server.requests) == 3
+    tables = tmp_path / "data" / "runs" / "toy" / "tables"
+    assert len(pd.read_parquet(tables / "prompts.parquet")) == 6 + 2
+    assert set(pd.read_parquet(tables / "prompt_provenance.parquet")["generator"]) == {"toy-model"}
+    written = [p for p in tmp_path.rglob("*") if p.is_file() and not p.is_symlink()]
+    assert not [p.name for p in written if KEY.encode() in p.read_bytes()]
+    assert KEY not in done.stdout + done.stderr

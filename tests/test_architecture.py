@@ -1,0 +1,55 @@
+"""The package is a street of rooms: no room uses one above it, every room has a face."""
+
+import importlib
+import pkgutil
+import subprocess
+import sys
+from pathlib import Path
+
+import grimp
+import pytest
+
+import helpers
+
+ROOT = Path(__file__).resolve().parents[1]
+ROOMS = sorted(m.name for m in pkgutil.iter_modules(helpers.__path__) if m.ispkg)
+MODULES = sorted((ROOT / "src" / "helpers").rglob("*.py"))
+
+
+def test_the_rooms_are_a_one_way_street_without_circles():
+    command = Path(sys.executable).parent / "lint-imports"
+    done = subprocess.run([command, "--no-cache"], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout[-3000:]
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_a_face_names_what_the_room_is_for_and_hides_no_module(room):
+    face = importlib.import_module(f"helpers.{room}")
+    modules = {m.name for m in pkgutil.iter_modules(face.__path__)}
+    assert len((face.__doc__ or "").strip().splitlines()) == 3
+    assert 4 <= len(face.__all__) <= 15 and not set(face.__all__) & modules
+    assert all(hasattr(face, name) for name in face.__all__)
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(ROOT / "src")))
+def test_no_module_is_longer_than_300_lines(path):
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= 300
+
+
+def test_tests_lie_in_the_room_that_they_test():
+    rooms = {p.name for p in (ROOT / "tests").iterdir() if p.is_dir() and any(p.rglob("test_*.py"))}
+    assert rooms - {"site"} <= set(ROOMS)
+
+
+def test_the_drawing_of_the_rooms_is_that_of_the_imports():
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    drawn = {
+        line.split()[0]: line.split()[1:] for line in page.split("```text\n")[1].split("```")[0].splitlines()
+    }
+    graph = grimp.build_graph("helpers", cache_dir=None)
+
+    def used(room: str) -> set[str]:
+        inside = graph.find_descendants(f"helpers.{room}") | {f"helpers.{room}"}
+        return {i.split(".")[1] for m in inside for i in graph.find_modules_directly_imported_by(m)} - {room}
+
+    assert {room: set(names) for room, names in drawn.items()} == {room: used(room) for room in ROOMS}

@@ -1,0 +1,323 @@
+"""What sentences are made of: plurals, names of everything that ties, units; and no sentence follows the table's order."""
+
+from __future__ import annotations
+
+import inspect
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from helpers.base.phrases import (
+    count,
+    is_farthest,
+    is_highest,
+    is_lowest,
+    listed,
+    out_of,
+    out_of_sets,
+    signed,
+)
+from helpers.geometry import findings as geometry_findings
+from helpers.geometry import report as geometry_report
+from helpers.geometry import words as geometry_words
+from helpers.geometry.relevance import correlation_table, relevance_table, separability_table
+from helpers.leaderboard import best_of_k as hacking
+from helpers.leaderboard import headline, manipulation
+from helpers.leaderboard import rankings as leaderboard
+from helpers.leaderboard import words as leaderboard_words
+from helpers.prompts import comparison as prompts_comparison
+from helpers.prompts import words as prompts_words
+from helpers.report import words as report_words
+from helpers.scores import words as scores_words
+from helpers.sensitivity import agreement, audit
+from helpers.sensitivity import place as sensitivity
+from helpers.sensitivity import words as sensitivity_words
+from helpers.sweep import findings as sweep_findings
+from helpers.tuning import findings as tuning_findings
+from helpers.tuning import words as tuning_words
+from helpers.tuning.train import BASELINE
+
+
+def test_a_number_and_its_noun_agree():
+    assert [count(n, "task") for n in (0, 1, 2)] == ["0 tasks", "1 task", "2 tasks"]
+    assert (out_of(0, 1, "query", "queries"), out_of(1, 3, "query", "queries")) == (
+        "0 of 1 query",
+        "1 of 3 queries",
+    )
+
+
+def test_names_are_in_alphabetical_order_and_the_rest_is_counted():
+    assert [listed(names) for names in ("", "b", "ba", "cab", "dbca")] == [
+        "", "b", "a and b", "a, b and c", "a, b and 2 others"
+    ]  # fmt: skip
+
+
+def test_all_that_tie_are_extremes_whatever_the_order_of_a_sum():
+    values = pd.Series([0.1 + 0.2, 0.3, -0.3, np.nan])
+    assert list(is_highest(values)) == [True, True, False, False]
+    assert list(is_lowest(values)) == [False, False, True, False]
+    assert list(is_farthest(values)) == [True, True, True, False]
+    assert not is_highest(values[3:]).any()
+
+
+def test_a_number_that_rounds_to_nothing_has_no_minus():
+    assert (signed(-1e-17), signed(-0.0126, 2)) == ("+0.000", "-0.01")
+
+
+def test_languages_of_one_task_are_not_tasks():
+    rows = pd.DataFrame({"model": "m", "task": "T", "subset": list("abcdefgh")})
+    assert out_of_sets(8, rows) == "8 of 8 combinations of model, task and subset (1 model, 1 task)"
+    assert out_of_sets(1, rows[:1]) == "1 of 1 pair of model and task"
+
+
+# -- sentences do not follow the order of rows -----------------------------------------------------------------------
+
+
+def frame(columns: str, *rows: tuple) -> pd.DataFrame:
+    return pd.DataFrame(rows, columns=columns.split())
+
+
+def cells() -> pd.DataFrame:
+    rows = [
+        {"model": m, "task": t, "subset": s, "kind": kind, "prompt_id": f"{kind}{k}", "status": "ok",
+         "main_score": 0.25 + k / 4, "score": 0.25 + k / 4, "data_fingerprint": t}
+        for m in "ab" for t in ("T", "U") for s in ("x", "y") for kind, n in (("prompt", 3), ("default", 1)) for k in range(n)
+    ]  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def geometry() -> pd.DataFrame:
+    """Six instructions on two languages; four share the best score, of which two describe the task."""
+    rows = []
+    for subset in ("deu", "fra"):
+        for n, score in enumerate((0.5, 0.5, 0.5, 0.5, 0.25, 0.125)):
+            rows.append({
+                "model": "m", "task": "T", "subset": subset, "instruction_id": f"i{n}", "text": f"text {n}",
+                "group": "nonsense" if n == 4 else "vague", "control": False, "relevant": n % 2 == 0, "score": score,
+                "gain": score - 0.25, "gain_low": score - 0.3, "displacement": [0.1, 0.2, 0.3, 0.3, 0.2, 0.1][n],
+                "similarity_improvement": -score, "angulation": score, "selectivity": [3, 1, 2, 6, 5, 4][n],
+            })  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def pools() -> pd.DataFrame:
+    base = geometry().drop(columns="score")
+    parts = [base.assign(pool=pool, recall_at_1=value, own_first=0.5, n_queries=8, n_missing=1, n_equal_to_target=0)
+             for pool, value in (("normal", 0.75), ("random", 0.5), ("paraphrase", 0.25))]  # fmt: skip
+    return pd.concat(parts, ignore_index=True)
+
+
+def gains() -> pd.DataFrame:
+    rows = [{"preset": p, "seed": 1, "instruction_id": f"i{n}", "text": f"text {n}", "group": "vague", "control": False,
+             "relevant": n < 7, "gain": 0.2, "before": 0.1, "after": 0.3} for p in ("x", "y") for n in range(47)]  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def recalls() -> pd.DataFrame:
+    rows = [(p, s, "T", "default", pool, "recall_at_1", 0.5 + d, 9, 0.5, d, d - 0.1, d + 0.1)
+            for p, s, d in (("x", 1, 0.25), ("y", 2, -0.25), ("x+ablation", 1, 0.01)) for pool in ("normal", "paraphrase")]  # fmt: skip
+    rows += [(BASELINE, -1, "T", "default", "paraphrase", "recall_at_1", 0.5, 9, *[np.nan] * 4)]
+    return frame("preset seed task language pool metric value n before difference low high", *rows)
+
+
+def effects() -> pd.DataFrame:
+    rows = [("m", t, d, d - 0.05, d + 0.05) for t, d in (("A", -0.2), ("B", -0.2), ("C", 0.2), ("D", 0.0))]
+    return frame("model task difference low high", *rows)
+
+
+def spread() -> pd.DataFrame:
+    rows = [(m, t, 9, 0.2, 0.1, 0.3, True, p, label, 0.9) for m in ("base", "m")
+            for t, p, label in (("T", 1.0, "inflated"), ("U", 0.5, "undecided"))]  # fmt: skip
+    return frame("model task n_prompts cv cv_low cv_high cv_reliable percentile label default", *rows)
+
+
+def ranks() -> pd.DataFrame:
+    rows = [("base", "T", 1, 2, 3), ("m", "T", 2, 3, 3)]
+    return frame("model board rank_low rank_high n_models", *rows)
+
+
+def wins() -> pd.DataFrame:
+    return pd.DataFrame(
+        [[np.nan, 0.6, 0.4], [0.4, np.nan, 0.9], [0.6, 0.1, np.nan]], list("abc"), list("abc")
+    )
+
+
+SENTENCES = {
+    prompts_words.prompt_lengths: [frame("level text", ("task", "Sort it:"), ("task+dataset", "a b c"), ("task", "Classify:"))],
+    prompts_words.prompt_styles: [frame("level text", ("task", "Sort it:"), ("task", "Query:"))],
+    scores_words.scores: [cells()],
+    sensitivity_words.distribution: [cells()[lambda t: t["subset"] == "x"]],
+    sensitivity_words.percentiles: [spread()],
+    sensitivity_words.cv: [spread()],
+    sensitivity_words.variance: [frame("source share_on_task", ("model", 0.6), ("prompt", 0.25))],
+    sensitivity_words.noise: [frame("pairs beyond_fdr", (10, 1.0), (30, 0.2))],
+    sensitivity_words.agreement: [frame("task kendall_w q_value", ("T", 0.9, 0.01), ("U", 0.9, 0.3))],
+    sensitivity_words.traits: [frame("trait effect q_value", ("n_words", 0.3, 0.01), ("ends_in_colon", 0.0, 0.9))],
+    sensitivity_words.precision: [frame("measure wanted k extrapolated", ("mean", 0.01, 12.0, True), ("cv", 0.1, 40.0, False))],
+    leaderboard_words.boards: [frame("board kendall_tau moved", ("default", 1.0, 0), ("best", 0.5, 2), ("mean", 1.0, 0))],
+    leaderboard_words.ranks: [ranks()],
+    leaderboard_words.hacking: [frame("model k gain", ("a", 2, 0.1), ("b", 2, 0.1), ("a", 1, 0.0), ("b", 1, 0.0))],
+    geometry_words.structure: [geometry()],
+    geometry_words.shift: [geometry()],
+    geometry_words.distractors: [pools()],
+    tuning_words.recall: [recalls()],
+    tuning_words.instruction_gains: [gains()],
+    tuning_words.side_effects: [effects()],
+    report_words.pools: [frame("normal paraphrase", (0.8, 0.2), (0.5, 0.5))],
+    report_words.intervals: [frame("default low high verdict", (0.9, 0.4, 0.6, ""), (0.5, 0.4, 0.6, ""))],
+    tuning_words.loss: [frame("preset seed step loss", ("x", 1, 2, 0.5), ("x", 1, 1, 2.0), ("y", 1, 1, 1.0))],
+    tuning_findings.recall_findings: [recalls()],
+    tuning_findings.contrast_findings: [recalls()],
+    tuning_findings.gain_findings: [gains()],
+    tuning_findings.effect_findings: [effects()],
+    geometry_report.distractor_summary: [pools()],
+    prompts_comparison.findings: [frame(
+        "model task first second first_prompts second_prompts difference differs",
+        ("a", "T", "p", "q", 3, 3, -0.25, True), ("b", "T", "p", "q", 3, 3, 0.25, True), ("c", "T", "p", "q", 2, 3, 0.0, False),
+    )],
+    sensitivity.findings: [spread().assign(n_missing=0, above_mean=True, at_or_above_best=False, at_or_below_worst=False,
+                                           percentile_low=0.25, percentile_high=0.75)],
+    sensitivity.model_summary: [spread().assign(above_mean=True, at_or_above_best=False, at_or_below_worst=False)],
+    hacking.findings: [frame("model k gain", ("a", 2, 0.1), ("b", 2, 0.1), ("c", 2, 0.0)), pd.DataFrame()],
+    leaderboard.findings: [frame("model default best_vs_default best_vs_worst", ("a", 1, 1, 1), ("b", 1, 1, 1))],
+    manipulation.findings: [
+        frame("model scope status changes", *[(m, s, "optimal", 2) for m in "ab" for s in ("own", "all")]),
+        frame("model best_all", ("a", 1), ("b", 1)),
+    ],
+    headline.findings: [frame("model default prompt_mean low high rank_low rank_high verdict",
+                              *[(m, 0.5, 0.5, 0.4, 0.6, 1, 1, "") for m in "ab"])],
+    agreement.findings: [frame("task kendall_w q_value", ("T", 0.5, 0.01), ("U", 0.5, 0.3), ("V", 0.5, 0.9)), pd.DataFrame()],
+}  # fmt: skip
+
+
+def said(function, tables) -> object:
+    """What the function says; sentences and rows may come in the order of the table, so they are compared as a set."""
+    found = function(*tables)
+    if isinstance(found, pd.DataFrame):
+        return sorted(map(str, found.astype(str).to_numpy().tolist()))
+    return sorted(map(str, found)) if isinstance(found, list) else found
+
+
+@pytest.mark.parametrize("function", SENTENCES, ids=lambda f: f"{f.__module__.split('.')[-1]}.{f.__name__}")
+def test_no_sentence_depends_on_the_order_of_rows(function):
+    tables = SENTENCES[function]
+    first = said(function, tables)
+    assert first
+    for seed in range(4):
+        mixed = [t.sample(frac=1, random_state=seed) for t in tables]
+        assert said(function, mixed) == first
+        assert said(function, [t.reset_index(drop=True) for t in mixed]) == first
+
+
+def test_the_least_certain_pairs_do_not_depend_on_the_order_of_models():
+    assert leaderboard_words.wins(wins()) == "Least certain: a beats b and c beats a with probability 60%"
+    for order in ("bca", "cba"):
+        assert leaderboard_words.wins(wins().loc[list(order), list(order)]) == leaderboard_words.wins(wins())
+
+
+def test_findings_of_the_geometry_do_not_depend_on_the_order_of_rows():
+    def text(rows: pd.DataFrame, beside: pd.DataFrame) -> list[str]:
+        tables = relevance_table(rows), correlation_table(rows), separability_table(rows, permutations=5)
+        shown = geometry_findings.findings(rows, *tables, beside)
+        # the permutation test draws labels by position: its p-value is the one number that may move
+        return sorted(f["text"] for f in shown if f["figure"] != "tbl-separability")
+
+    first = text(geometry(), pools())
+    assert len(first) == 8
+    assert text(geometry()[::-1], pools()[::-1]) == first
+    assert any("In 2 of 2 combinations of model, task and subset (1 model, 1 task)" in line for line in first)
+
+
+def test_findings_of_the_sensitivity_do_not_depend_on_the_order_of_rows():
+    first = tuning_findings.sensitivity_findings(spread(), ranks(), "base")
+    assert len(first) == 3
+    mixed = tuning_findings.sensitivity_findings(spread()[::-1], ranks()[::-1], "base")
+    assert sorted(map(str, mixed)) == sorted(map(str, first))
+
+
+WORDS = [
+    prompts_words, scores_words, sensitivity_words, leaderboard_words, geometry_words, tuning_words, report_words,
+]  # fmt: skip
+
+
+def test_every_sentence_about_tables_is_among_those_that_were_permuted():
+    """A new claim must come into the list, or stand here with the reason."""
+    elsewhere = {
+        "relevance", "wins",  # tested by themselves above
+        "dev", "honest",  # the same code as loss; largest_choice of hacking
+        "scenarios", "triangle", "prompt_similarity",  # counts and shares: test_claims
+    }  # fmt: skip
+    here = {f.__name__ for f in SENTENCES if f.__module__ in {module.__name__ for module in WORDS}}
+    known = {
+        name for module in WORDS for name, f in inspect.getmembers(module, inspect.isfunction)
+        if f.__module__ == module.__name__ and not name.startswith("_") and name != "widest"
+    }  # fmt: skip
+    assert known == here | elsewhere
+
+
+def test_the_order_of_models_is_compared_between_all_choices_of_defaults():
+    views = frame("defaults above_mean at_or_below_worst cells borda_order",
+                  ("reported", 1, 0, 2, "a > b"), ("fair", 1, 0, 2, "b > a"), ("measured", 1, 0, 2, "a > b"))  # fmt: skip
+    text = audit.consequence_findings(views)[0]["text"]
+    assert "Borda with reported and measured: a > b; Borda with fair: b > a." in text
+    assert "does not depend" in audit.consequence_findings(views.assign(borda_order="a > b"))[0]["text"]
+
+
+# -- ties, signs and units -------------------------------------------------------------------------------------------
+
+
+def test_a_tie_for_the_best_ten_is_shared_between_all_that_tie():
+    """47 instructions with one gain, 7 of them relevant: 10 x 7 / 47 of the best ten."""
+    text = tuning_findings.gain_findings(gains())[0]["text"]
+    assert "of the 10 instructions that gained most among paraphrases 1.49 describe the task" in text
+    assert "47 tie for 10 places" in text
+    untied = gains().assign(gain=lambda t: 0.2 - 0.001 * t.groupby("preset").cumcount())
+    assert " 7 describe the task; of all 47 it is 15%" in tuning_findings.gain_findings(untied)[0]["text"]
+
+
+def test_only_instructions_that_gained_are_among_those_that_gained_most():
+    few = gains().assign(gain=lambda t: np.where(t["instruction_id"] == "i0", 0.2, -0.1))
+    assert (
+        "of the 1 instruction that gained most among paraphrases 1 describes the task"
+        in (tuning_findings.gain_findings(few)[0]["text"])
+    )
+
+
+def test_the_largest_change_goes_by_size_and_shows_its_sign():
+    fell = recalls()[lambda t: t["difference"] < 0]
+    small = fell.assign(preset="z", difference=-0.01, low=-0.02, high=0.0)
+    fell = fell.assign(difference=-0.3, low=-0.4, high=-0.2)
+    text = tuning_words.recall(pd.concat([small, fell]))
+    assert text.startswith("Largest change of recall@1 among paraphrases: -0.300 (y, seed 2;")
+    assert "+0.250 (x, seed 1" in tuning_words.recall(
+        recalls()
+    ) and "-0.250 (y, seed 2" in tuning_words.recall(recalls())
+
+
+def test_losses_and_gains_are_called_so():
+    text = tuning_findings.effect_findings(effects())[0]["text"]
+    assert "the largest loss is -0.2000 (A and B), the largest gain is +0.2000 (C)" in text
+    lost = tuning_findings.effect_findings(effects()[:2])[0]["text"]
+    assert "no task shows a gain" in lost and "least" not in lost
+
+
+def test_trainings_times_instructions_are_not_instructions():
+    text = tuning_words.instruction_gains(gains())
+    assert "94 of 94 cases" in text and "(47 instructions, 2 trainings)" in text
+    one = gains()[lambda t: t["preset"] == "x"]
+    assert "47 of 47 instructions" in tuning_words.instruction_gains(one)
+
+
+def test_instructions_times_languages_are_not_instructions():
+    text = geometry_words.shift(geometry())
+    assert (
+        "of 4 big shifts" in text and "(6 instructions in 2 combinations of model, task and subset)" in text
+    )
+
+
+def test_a_sweep_whose_prompts_all_score_alike_names_nobody():
+    flat = cells().assign(main_score=0.5)
+    assert scores_words.scores(flat) == "Wording moves no score: all prompts of a model and task score alike"
+    text = " ".join(f["text"] for f in sweep_findings.findings(flat, pd.DataFrame()))
+    assert "widest" not in text and "No prompt changes the score in 8 of 8" in text

@@ -1,0 +1,245 @@
+"""The sentence above a figure says what its table holds, and another thing where the table holds another."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from board_cells import cells_of
+
+from helpers.geometry import words as geometry_words
+from helpers.leaderboard import words as leaderboard_words
+from helpers.prompts import words as prompts_words
+from helpers.prompts.statistics import style
+from helpers.report import words as report_words
+from helpers.scores import words as scores_words
+from helpers.sensitivity import words as sensitivity_words
+from helpers.tuning import words as tuning_words
+
+
+def frame(columns: str, *rows: tuple) -> pd.DataFrame:
+    return pd.DataFrame(rows, columns=columns.split())
+
+
+PROMPTS = frame(
+    "level text",
+    ("task", "Sort it:"),
+    ("task", "Classify:"),
+    ("task+dataset+language", "Sort these English reviews:"),
+)
+CELLS = frame("model task kind prompt_id score", *[
+    ("a", "T", "prompt", "p", 0.5), ("a", "T", "prompt", "q", 0.7), ("a", "T", "default", "d", 0.8),
+    ("b", "T", "prompt", "p", 0.5), ("b", "T", "prompt", "q", 0.6), ("b", "T", "default", "d", 0.55),
+])  # fmt: skip
+SENSITIVITY = frame("model task n_prompts cv cv_reliable percentile label", *[
+    ("a", "T", 9, 0.2, True, 1.0, "inflated"), ("b", "T", 9, 0.05, True, 0.5, "undecided"), ("b", "U", 9, np.nan, True, np.nan, "no default"),
+])  # fmt: skip
+
+
+def test_prompts():
+    assert (
+        prompts_words.prompt_lengths(PROMPTS)
+        == "Prompts have 1.5 words with the least context and 4.0 with the most"
+    )
+    assert prompts_words.prompt_lengths(PROMPTS[:2]) == "A prompt has 1.5 words on average"
+    assert (
+        prompts_words.prompt_styles(PROMPTS[:1])
+        == f"100% of the prompts have the style '{style('Sort it:')}'"
+    )
+    assert (
+        prompts_words.prompt_lengths(PROMPTS[:0])
+        == prompts_words.prompt_styles(PROMPTS[:0])
+        == "There is no prompt"
+    )
+    pairs = frame("row column similarity", (0, 0, 1.0), (0, 1, 0.25), (1, 0, 0.25), (1, 1, 1.0))
+    assert (
+        prompts_words.prompt_similarity(pairs, "T")
+        == "The two most alike prompts of T have a similarity of 0.25"
+    )
+
+
+def test_scores_name_the_cell_with_the_widest_range():
+    scores = CELLS.rename(columns={"score": "main_score"}).assign(status="ok")
+    assert scores_words.scores(scores) == "Wording moves a on T most: by 0.200 between its prompts"
+    assert "moves b on T: by 0.100" in scores_words.scores(scores[scores["model"] == "b"])
+    assert scores_words.scores(scores.assign(status="failed")) == "No two prompts have scores to compare"
+
+
+def test_the_widest_range_is_one_over_equal_numbers_of_prompts():
+    """a's three scores spread over 0.6, two of them over 0.4 on average; b's two over 0.5."""
+    cells = cells_of({"a": {"T": [0.0, 0.3, 0.6]}, "b": {"T": [0.1, 0.6]}})
+    assert sensitivity_words.distribution(cells) == (
+        "Wording moves b on T most: by 0.500 between its prompts, equal numbers of them drawn for every model"
+    )
+
+
+def test_a_win_map_of_ties_is_even():
+    ties = pd.DataFrame([[np.nan, 0.5], [0.5, np.nan]], index=["a", "b"], columns=["a", "b"])
+    assert leaderboard_words.wins(ties) == "Least certain: a and b are even (ties count half)"
+
+
+def test_defaults_are_counted_outside_the_range_of_their_prompts():
+    assert (
+        sensitivity_words.distribution(CELLS)
+        == "1 of 2 defaults score above every prompt, 0 below every prompt"
+    )
+    assert "moves a on T" in sensitivity_words.distribution(CELLS[CELLS["kind"] == "prompt"])
+
+
+def test_labels_and_spread():
+    assert sensitivity_words.percentiles(SENSITIVITY) == "Of 2 defaults 1 inflated, 0 deflated, 1 undecided"
+    assert sensitivity_words.percentiles(SENSITIVITY[2:]) == "No default score to place among the prompts"
+    assert sensitivity_words.cv(SENSITIVITY) == "Wording moves a on T most: coefficient of variation 20.0%"
+    assert (
+        sensitivity_words.cv(SENSITIVITY.assign(n_prompts=1))
+        == "Too few prompts for a coefficient of variation"
+    )
+    assert sensitivity_words.cv(SENSITIVITY.assign(cv_reliable=False)).endswith("20.0%, with a mean near 0")
+
+
+def test_shares_of_variance_noise_and_agreement():
+    parts = frame("source share_on_task", ("model", 0.6), ("prompt", 0.25))
+    assert (
+        sensitivity_words.variance(parts)
+        == "25% of the variance on one task is wording that moves all models together (no interval)"
+    )
+    assert "cannot tell" in sensitivity_words.variance(parts[:1])
+    noise = frame("pairs beyond_fdr", (10, 1.0), (30, 0.2))  # 10 and 6 of 40
+    assert sensitivity_words.noise(noise).startswith("40% of the differences")
+    agreed = frame("task kendall_w q_value", ("T", 0.9, 0.01), ("U", 0.4, 0.3), ("V", np.nan, np.nan))
+    assert (
+        sensitivity_words.agreement(agreed)
+        == "Models agree on the better prompts beyond chance in 1 of 2 tasks"
+    )
+    effects = frame(
+        "trait effect q_value", ("n_words", 0.3, 0.01), ("ends_in_colon", 0.0, 0.9), ("rare", np.nan, np.nan)
+    )
+    assert sensitivity_words.traits(effects) == "1 of 2 traits of wording go with the score beyond chance"
+    advice = frame("measure wanted k extrapolated", ("mean", 0.01, 12.0, True), ("cv", 0.1, 40.0, False))
+    assert (
+        sensitivity_words.precision(advice)
+        == "About 12 prompts (extrapolated) give the mean score to within 1% of itself"
+    )
+
+
+def test_boards():
+    from helpers.leaderboard.charts import SCENARIOS
+
+    own = frame("model board rank", *[
+        ("a", SCENARIOS["best_vs_default"], 1), ("b", SCENARIOS["best_vs_default"], 2),
+        ("a", SCENARIOS["best_vs_worst"], 1), ("b", SCENARIOS["best_vs_worst"], 1),
+    ])  # fmt: skip
+    assert leaderboard_words.scenarios(own) == "No default ranks to compare with"
+    default = frame("model board rank", ("a", SCENARIOS["default"], 1), ("b", SCENARIOS["default"], 2))
+    assert leaderboard_words.scenarios(pd.concat([own, default])) == (
+        "1 of 2 models can be first against defaults, 2 against worst prompts"
+    )
+    agreed = frame(
+        "board kendall_tau models moved", ("default", 1.0, 3, 0), ("best", 1 / 3, 3, 2), ("mean", 1.0, 3, 0)
+    )
+    assert leaderboard_words.boards(agreed) == "1 of 2 boards rank the models otherwise than the defaults"
+    ranks = frame("rank_low rank_high", (1, 2), (1, 2), (3, 3))
+    assert (
+        leaderboard_words.ranks(ranks)
+        == "Under random prompts 2 of 3 models have more than one probable rank"
+    )
+    wins = pd.DataFrame(
+        [[np.nan, 0.4, 0.9], [0.6, np.nan, 0.8], [0.1, 0.2, np.nan]], list("abc"), list("abc")
+    )
+    assert leaderboard_words.wins(wins.round()).startswith("Every order of two models is the same")
+    assert leaderboard_words.wins(wins) == "Least certain: b beats a with probability 60%"
+
+
+def test_gains_of_the_best_prompt():
+    curve = frame("model k gain", ("a", 2, 0.1), ("a", 4, 0.2), ("b", 2, 0.3))  # b has two prompts
+    assert leaderboard_words.hacking(curve.assign(k=1)) == "One prompt: there is no best to choose"
+    assert leaderboard_words.hacking(curve) == "Reporting the best of 2 prompts adds up to +0.300 (b)"
+    halves = frame("model task subset split k reported honest", *[
+        ("a", "T", "default", "test", 2, 0.1, 0.1), ("a", "T", "default", "test", 4, 0.2, 0.05)])  # fmt: skip
+    assert leaderboard_words.honest(halves) == (
+        "The best prompt gains +0.200 on the queries that chose it and +0.050 on the others"
+    )
+
+
+GEOMETRY = frame(
+    "model task subset instruction_id group control relevant score gain displacement similarity_improvement", *[
+        ("a", "T", "default", "i1", "vague", False, True, 0.1, -0.1, 0.4, 0.1),
+        ("a", "T", "default", "i2", "vague", False, False, 0.2, 0.0, 0.1, 0.2),
+        ("a", "T", "default", "i3", "vague", False, False, 0.3, 0.1, 0.3, 0.3),
+        ("a", "T", "default", "c", "control", True, False, 0.9, 0.7, 0.9, 0.0),
+    ])  # fmt: skip
+
+
+def test_geometry():
+    """Similarity improvement rises with the score (Spearman 1); displacements 0.4, 0.1, 0.3: one above the median."""
+    assert (
+        geometry_words.structure(GEOMETRY)
+        == "The score goes most with similarity improvement (Spearman +1.00)"
+    )
+    assert geometry_words.structure(GEOMETRY.assign(score=0.5)).startswith("All instructions score alike")
+    assert geometry_words.shift(GEOMETRY) == "1 of 1 big shift of the queries brings no gain"
+    rows = frame("p rank_biserial", (0.01, 0.8), (0.01, -0.8), (0.4, 0.3), (np.nan, 0.9))
+    assert geometry_words.relevance(rows).startswith("Relevant instructions score better in 1 of 3 pairs")
+
+
+def test_distractors_take_the_best_instruction_of_each_pool():
+    rows = [("a", "T", "default", i, False, pool, value)
+            for i, control, values in (("i1", False, (0.8, 0.3)), ("i2", False, (0.6, 0.4)))
+            for pool, value in zip(("normal", "paraphrase"), values, strict=True)]  # fmt: skip
+    table = frame("model task subset instruction_id control pool recall_at_1", *rows)
+    assert geometry_words.distractors(table) == (
+        "The best instruction's recall@1 is 0.80 among targets and 0.40 with paraphrases, on average"
+    )
+    assert (
+        geometry_words.distractors(table[table["pool"] == "normal"])
+        == "No task has paraphrases of its queries"
+    )
+
+
+def test_training():
+    log = frame("preset seed step loss", ("x", 1, 2, 0.5), ("x", 1, 1, 2.0), ("y", 1, 1, 1.0))
+    assert (
+        tuning_words.loss(log)
+        == "The training loss from first to last: x, seed 1 2.00 to 0.50; y, seed 1 1.00 to 1.00"
+    )
+    assert tuning_words.dev(log).endswith("not logged")
+    recalls = frame("preset seed language pool metric difference low high", *[
+        ("x", 1, "eng", "paraphrase", "recall_at_1", 0.2, 0.1, 0.3), ("x", 1, "eng", "normal", "recall_at_1", 0.9, 0.8, 1.0),
+        ("y", 2, "eng", "paraphrase", "recall_at_1", 0.1, np.nan, np.nan)])  # fmt: skip
+    assert tuning_words.recall(recalls) == (
+        "Largest change of recall@1 among paraphrases: +0.200 (x, seed 1; 95 % interval +0.100 to +0.300)"
+    )
+    gains = frame(
+        "preset seed instruction_id group control gain",
+        ("x", 1, "i", "vague", False, 0.1),
+        ("x", 1, "j", "vague", False, -0.1),
+        ("x", 1, "none", "none", False, 0.3),
+        ("x", 1, "c", "vague", True, 0.3),
+    )
+    assert tuning_words.instruction_gains(gains) == (
+        "Recall@1 among paraphrases rose for 1 of 2 instructions and fell for 1"
+    )
+    effects = frame("task difference low high", ("T", -0.2, -0.3, -0.1), ("U", 0.1, -0.1, 0.3))
+    assert (
+        tuning_words.side_effects(effects)
+        == "The main score of other tasks fell in 1 and rose in 0 of 2 cases"
+    )
+
+
+@pytest.mark.parametrize("default, said", [(0.9, "1 of 1"), (0.5, "0 of 1")])
+def test_studies_side_by_side(default, said):
+    models = frame(
+        "model default low high verdict", ("a", default, 0.4, 0.6, ""), ("b", np.nan, 0.4, 0.6, "no default")
+    )
+    assert report_words.intervals(models) == f"{said} mean default lies outside what random prompts give"
+    few = pd.concat(
+        [
+            models,
+            frame(
+                "model default low high verdict", ("c", 0.9, 0.4, 0.6, "too few prompts to call it inflated")
+            ),
+        ]
+    )
+    assert report_words.intervals(few).startswith(said[:1] + " of 2") and report_words.intervals(
+        few
+    ).endswith(", 1 with too few prompts to tell")
+    pools = frame("normal paraphrase", (0.8, 0.2), (0.5, 0.5), (0.5, np.nan))
+    assert report_words.pools(pools) == "Paraphrases in the pool lower the best recall@1 in 1 of 2 cases"
