@@ -5,16 +5,16 @@ import itertools
 import numpy as np
 import pytest
 from board_cells import cells_of
-from helpers.rank_distribution import (
+
+from helpers.leaderboard.random_ranks import (
     PointDraws,
     pairwise_wins,
-    prompt_scores,
     random_boards,
     rank_probabilities,
     rank_table,
-)  # fmt: skip
-
+)
 from helpers.scores.board import borda_points
+from helpers.scores.cells import prompt_scores
 
 
 def values(seed=0, shape=(3, 2, 4), digits=1):

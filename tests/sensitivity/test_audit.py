@@ -5,8 +5,10 @@ from types import SimpleNamespace
 import pandas as pd
 import pytest
 from board_cells import records
-from helpers.audit import (
-    audit,
+
+from helpers.scores.cells import task_scores
+from helpers.sensitivity.audit import (
+    audit_table,
     cell_grades,
     check_summary,
     consequence_findings,
@@ -15,9 +17,7 @@ from helpers.audit import (
     reported_scores,
     same_records,
     with_default_prefix,
-)  # fmt: skip
-
-from helpers.scores.cells import task_scores
+)
 from helpers.sensitivity.scope import comparability, public_scope
 from helpers.sensitivity.scope import findings as scope_findings
 
@@ -25,7 +25,7 @@ DEFAULT = {"kind": "default", "prompt_id": "default", "prompt": None, "main_scor
 
 
 def statuses(default=None, prompts=({}, {"prompt_id": "p1"})):
-    table = audit(records([*prompts, DEFAULT | (default or {})]))
+    table = audit_table(records([*prompts, DEFAULT | (default or {})]))
     return table.set_index("check")["status"].to_dict()
 
 
@@ -55,7 +55,7 @@ def test_prompt_runs_of_mixed_versions_are_a_caution():
 
 
 def test_a_default_over_more_languages_differs():
-    table = audit(records([{}, DEFAULT, DEFAULT | {"subset": "ru", "languages": "rus-Cyrl"}]))
+    table = audit_table(records([{}, DEFAULT, DEFAULT | {"subset": "ru", "languages": "rus-Cyrl"}]))
     row = table.set_index("check").loc["records (split/subset)"]
     assert (
         row["status"] == "differs"
@@ -65,7 +65,7 @@ def test_a_default_over_more_languages_differs():
 
 
 def test_a_missing_default_is_missing_and_not_fine():
-    table = audit(records([{}]))
+    table = audit_table(records([{}]))
     assert table["status"].tolist() == ["missing"] and not cell_grades(table)["like_for_like"].item()
 
 
@@ -76,7 +76,7 @@ def test_how_the_prompt_is_applied_is_compared(prefix, how, status):
     scores = records([{"application": how}, DEFAULT | {"application": "default"}]).assign(
         default_prefix=[None, prefix]
     )
-    assert audit(scores).set_index("check").loc["prompt applied", "status"] == status
+    assert audit_table(scores).set_index("check").loc["prompt applied", "status"] == status
 
 
 def test_the_sweep_tells_what_the_default_put_before_the_text():
@@ -92,7 +92,7 @@ def test_the_sweep_tells_what_the_default_put_before_the_text():
 
 
 def test_grades_and_summary_count_cells():
-    table = audit(records([{}, DEFAULT | {"subset": "de", "mteb_version": "1"}]))
+    table = audit_table(records([{}, DEFAULT | {"subset": "de", "mteb_version": "1"}]))
     grade = cell_grades(table).iloc[0]
     assert grade["worst"] == "differs" and grade["checks"] == "records (split/subset), mteb version"
     assert check_summary(table).iloc[0]["check"] == "records (split/subset)"
@@ -158,7 +158,8 @@ def test_consequences_compare_views_and_findings_say_them():
     assert effects["at_or_below_worst"].tolist() == [1, 0] and effects["at_or_above_best"].tolist() == [0, 1]
     texts = " ".join(
         f["text"]
-        for f in findings(audit(scores, reference()), "reported default") + consequence_findings(effects)
+        for f in findings(audit_table(scores, reference()), "reported default")
+        + consequence_findings(effects)
     )
     assert (
         "1 of 1 reported default is not like for like" in texts
@@ -193,14 +194,14 @@ def test_records_that_the_study_does_not_choose_are_not_audited():
 
 
 def test_nothing_is_said_about_nothing():
-    empty = audit(records([{}]).iloc[:0])
+    empty = audit_table(records([{}]).iloc[:0])
     assert empty.empty and findings(empty) == []
 
 
 def test_raw_and_templated_models_on_one_board_are_pointed_out():
     rows = [{"model": m, "model_name": m, "application": a} for m, a in (("a", "raw"), ("b", "template"))]
     rows += [DEFAULT | {"model": m, "model_name": m} for m in "ab"]
-    assert any("two conditions" in f["text"] for f in findings(audit(records(rows))))
+    assert any("two conditions" in f["text"] for f in findings(audit_table(records(rows))))
 
 
 def test_prompt_runs_on_a_part_of_a_task_are_said_to_be_no_public_score():

@@ -64,7 +64,7 @@ def problems(path: Path) -> list[str]:
                 f"code cell {number} has {lines} lines; at most {MAX_LINES}, the rest belongs into the package"
             )
         found += [
-            f"code cell {number} gives figure {name} a fixed title; compute it, see helpers.claims"
+            f"code cell {number} gives figure {name} a fixed title; compute it, see words.py of its room"
             for name in _fixed_titles(cell.source)
         ]
     if sum(TAG in cell.metadata.get("tags", []) for cell in notebook.cells) > 1:
