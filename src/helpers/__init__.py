@@ -1,6 +1,25 @@
 """Helpers for asking how much an embedding benchmark depends on its prompts.
 
-One noun a module; `helpers.study` and `helpers.run` are where the notebooks begin.
+Fourteen rooms, lowest first: base, display, study, tasks, prompts, models, sweep, scores, sensitivity, leaderboard,
+geometry, tuning, report, runner. A room uses only those before it; each has a face with the names that others need.
 """
 
+from importlib import import_module
+from typing import Any
+
 __version__ = "0.1.0"
+
+# What a script needs; a name is imported when it is asked for, so that `import helpers` costs nothing.
+_ROOM_OF = {
+    "Run": "study", "load_study": "study", "load_task": "tasks", "prompt_table": "prompts", "load_model": "models",
+    "run_sweep": "sweep", "scores_table": "sweep", "task_scores": "scores", "borda": "scores",
+    "sensitivity_table": "sensitivity", "rank_table": "leaderboard", "measure": "geometry", "fine_tune": "tuning",
+    "render_site": "report", "run_chain": "runner",
+}  # fmt: skip
+__all__ = sorted(_ROOM_OF)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _ROOM_OF:
+        raise AttributeError(f"module 'helpers' has no attribute '{name}'; it has {', '.join(__all__)}")
+    return getattr(import_module(f"helpers.{_ROOM_OF[name]}"), name)

@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from helpers.base.files import project_root, write_json
 from helpers.base.hashes import content_hash, digest, file_hash
+from helpers.runner.reach import reached
 from helpers.study.inputs import input_places, review_files
 from helpers.study.parameters import TAG, declared
 from helpers.study.spec import TASK_DATA_VARIABLE, Study
@@ -26,7 +27,7 @@ WHAT_CHANGED = {
     "notebook": "the notebook",
     "study": "the study file",
     "parameters": "the parameters",
-    "package": "the code in src/helpers",
+    "package": "code in src/helpers that it uses",
     "data": "a file in data/",
     "prompt_files": "a prompt file",
     "review": "the review file",
@@ -112,7 +113,7 @@ def inputs_of(
         "notebook": digest([[c.cell_type, c.source, sorted(c.metadata.get("tags", []))] for c in code]),
         "study": file_hash(study_file) or "absent",
         "parameters": digest(effective),
-        "package": content_hash([root / "src" / "helpers"], suffix=".py"),
+        "package": content_hash(reached((c.source for c in code if c.cell_type == "code"), root / "src")),
         "data": content_hash([data], without=[data / "runs", data / "studies", *review_files(study)]),
         **{kind: content_hash(places) for kind, places in input_places(study, step).items()},
         "environment": environment_hash(),

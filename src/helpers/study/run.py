@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -15,25 +17,16 @@ from helpers.base.names import unknown
 from helpers.study.load import load_study, study_path
 from helpers.study.spec import Study
 
-TABLES_OF_STEP = {
-    "01": ("prompts", "prompt_removals", "prompt_statistics", "prompt_provenance", "paraphrase_quality"),
-    "02": ("scores", "query_scores", "inputs", "precision_probe"),
-    "03": ("sensitivity",),
-    "04": ("leaderboard", "scenarios"),
-    "05": (
-        "geometry",
-        "geometry_queries",
-        "distractors",
-        "relevance",
-        "separability",
-        "correlations",
-        "geometry_map",
-    ),
-    "06": ("finetuning",),
-}
 
-
-TABLE_MADE_BY = {table: step for step, tables in TABLES_OF_STEP.items() for table in tables}
+@cache
+def steps_of_tables() -> dict[str, str]:
+    """The step whose notebook saves each table, read from the notebooks: {"scores": "02", ...}."""
+    saved = {
+        name: path.name[:2]
+        for path in sorted((project_root() / "notebooks").glob("[0-9][0-9]_*.ipynb"))
+        for name in re.findall(r'save_table\(\\"(\w+)\\"', path.read_text(encoding="utf-8"))
+    }
+    return {"prompts": "01"} | saved  # saved together with what it was made from
 
 
 class Run:
@@ -91,7 +84,7 @@ class Run:
         path = self.table_path(name)
         if not path.is_file():
             there = sorted(p.stem for p in path.parent.glob("*.parquet"))
-            step = TABLE_MADE_BY.get(name)
+            step = steps_of_tables().get(name)
             if step is None:
                 raise StudyError(f"run '{self.study.name}': {unknown('table', name, there)}")
             raise StudyError(
@@ -103,7 +96,7 @@ class Run:
         except (OSError, ValueError) as error:
             raise StudyError(
                 f"tables/{path.name} of run '{self.study.name}' is not readable ({type(error).__name__}); "
-                f"delete it and run notebook {TABLE_MADE_BY.get(name, self.step)} again"
+                f"delete it and run notebook {steps_of_tables().get(name, self.step)} again"
             ) from error
 
     def save_table(self, name: str, table: pd.DataFrame) -> Path:
