@@ -35,7 +35,7 @@ def test_a_long_group_tells_its_scores_its_texts_and_the_time_left(tmp_path, mon
     study = tiny_study(tmp_path, [STATIC], ["DemoSTS"])
     lines: list[str] = []
     order = []
-    monkeypatch.setattr(sweep, "_try_cell", watched(sweep_compute._try_cell, order))
+    monkeypatch.setattr(sweep_compute, "_try_cell", watched(sweep_compute._try_cell, order))
     rows = prompt_rows("DemoSTS", "a:", "b:", "c:")
     sweep.run_group(study, tmp_path, rows, study.models[0], study.tasks[0], say=lines.append)
     assert order == ["default", "none", "prompt", "prompt", "prompt"]

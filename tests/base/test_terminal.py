@@ -11,7 +11,7 @@ import pytest
 from helpers.base.files import replacing
 from helpers.study.run import follow_umask
 
-SAY = "from helpers import terminal; terminal.prepare();"
+SAY = "from helpers.base import terminal; terminal.prepare();"
 BARS = "import sys, tqdm; list(tqdm.tqdm(range(3))); list(tqdm.tqdm(range(3), desc='own', disable=False))"
 
 

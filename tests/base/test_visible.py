@@ -74,7 +74,7 @@ CELLS = {
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="needs node")
 def test_a_download_of_the_site_holds_no_formula() -> None:
-    script = (Path(__file__).parents[1] / "site" / "helpers.js").read_text(encoding="utf-8")
+    script = (Path(__file__).parents[2] / "site" / "helpers.js").read_text(encoding="utf-8")
     found = re.search(r"function cell\(value\) \{.*?\n  \}", script, re.DOTALL)
     assert found is not None
     values = [*CELLS, -0.5, 3, None]

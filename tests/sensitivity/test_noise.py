@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from test_hacking import query_scores
+from test_best_of_k import query_scores
 
 from helpers.sensitivity.noise import NONE, bootstrap_scores, findings, query_noise
 

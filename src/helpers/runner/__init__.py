@@ -5,7 +5,6 @@
 
 from helpers.runner.chain import prepare
 from helpers.runner.checks import check_names, check_references
-from helpers.runner.notebooks import notebook_paths
 from helpers.runner.pipeline import run_chain
 from helpers.runner.plan import plan_text
 from helpers.runner.status import read_status
@@ -13,7 +12,6 @@ from helpers.runner.status import read_status
 __all__ = [
     "check_names",
     "check_references",
-    "notebook_paths",
     "plan_text",
     "prepare",
     "read_status",
