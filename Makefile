@@ -38,7 +38,7 @@ lint: $(STAMP) ## ruff, mypy, and the rules for notebooks
 	@"$(BIN)/ruff" format --check src tests notebooks
 	@"$(BIN)/mypy"
 	@"$(BIN)/lint-imports" --no-logo
-	@"$(BIN)/python" -m helpers.runner.notebooks
+	@"$(BIN)/python" -c 'import sys; from helpers.runner.notebooks import main; sys.exit(main())'
 
 lab: $(STAMP) ## open JupyterLab on this project
 	@"$(BIN)/jupyter" lab --LabApp.default_url='/lab/tree/README.md?factory=Markdown%20Preview' $(OPTIONS)

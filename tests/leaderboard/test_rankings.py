@@ -5,17 +5,8 @@ import pandas as pd
 import pytest
 from board_cells import cells_of, random_cells
 
-from helpers.leaderboard import (
-    BOARDS,
-    board_agreement,
-    board_matrix,
-    boards,
-    borda,
-    borda_points,
-    findings,
-    mean_board,
-    scenarios,
-)  # fmt: skip
+from helpers.leaderboard.rankings import board_agreement, boards, findings, scenarios
+from helpers.scores.board import BOARDS, board_matrix, borda, borda_points, mean_board
 from helpers.scores.extremes import findings as unequal
 
 

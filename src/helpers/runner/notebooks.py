@@ -1,4 +1,4 @@
-"""Notebooks: which there are, and the rules that keep them readable; `python -m helpers.runner.notebooks` checks them."""
+"""Notebooks: which there are, and the rules that keep them readable; `make lint` checks them."""
 
 from __future__ import annotations
 

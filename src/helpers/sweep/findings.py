@@ -55,9 +55,9 @@ def findings(scores: pd.DataFrame, inputs: pd.DataFrame) -> list[dict[str, str]]
 
 def _told_apart(inputs: pd.DataFrame) -> list[str]:
     """One sentence per model that reads different prompts of a task as the same tokens."""
-    shown = inputs[(inputs["kind"] == "prompt") & inputs["side"].isin(["query", "both"])]
-    if "token_digest" not in shown or shown["token_digest"].isna().all():
+    if "token_digest" not in inputs or inputs["token_digest"].isna().all():
         return []
+    shown = inputs[(inputs["kind"] == "prompt") & inputs["side"].isin(["query", "both"])]
     shown = shown.dropna(subset=["token_digest"]).sort_values(["subset", "split", "sample"], kind="stable")
     keys = ["model", "task", "prompt_id"]
     read = shown.groupby(keys).agg(prefix=("prefix", "first"), seen=("token_digest", tuple)).reset_index()
