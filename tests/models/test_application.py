@@ -13,7 +13,6 @@ from tiny import prompt_rows, tiny_study
 from tiny_models import instruct, plain
 
 from helpers.base.errors import StudyError
-from helpers.models import embed as models_embed
 from helpers.models.application import prefixes
 from helpers.models.load import LoadedModel
 from helpers.prompts.prompt import Prompt
@@ -106,11 +105,11 @@ def test_the_probe_refuses_a_model_that_ignores_its_prompt(
     model = plain(tmp_path)
     first, second = (prefixes(model, RETRIEVAL, Prompt(text=t)) for t in ("a", "b"))
     probe(model, first, second)
-    import helpers.sweep.encoder as encoder
+    import helpers.sweep.probe as probing
 
     deaf = np.ones((3, 32), dtype=np.float32)
-    monkeypatch.setattr(encoder, "embed_many", lambda m, requests: [deaf for _ in requests])
-    monkeypatch.setattr(encoder, "joins_prompt", lambda st: False)
+    monkeypatch.setattr(probing, "embed_many", lambda m, requests: [deaf for _ in requests])
+    monkeypatch.setattr(probing, "joins_prompt", lambda st: False)
     with pytest.raises(StudyError, match="the prompt does not arrive"):
         probe(model, first, second)
 
@@ -122,10 +121,10 @@ def test_the_probe_refuses_an_adapter_that_changes_the_text_and_a_prompt_that_re
     first, second = (prefixes(model, RETRIEVAL, Prompt(text=t)) for t in ("a", "b"))
     with pytest.raises(StudyError, match="document prefix changes with the prompt"):
         probe(model, first, replace(second, document="b "))
-    from helpers.sweep import encoder
+    import helpers.sweep.probe as probing
 
-    embed = models_embed.embed_many
-    monkeypatch.setattr(encoder, "embed_many", lambda m, requests: [v + 1e-3 for v in embed(m, requests)])
+    embed = probing.embed_many
+    monkeypatch.setattr(probing, "embed_many", lambda m, requests: [v + 1e-3 for v in embed(m, requests)])
     with pytest.raises(StudyError, match=r"adapter and by hand differ by 1\.0e-03"):
         probe(model, first, second)
 

@@ -41,7 +41,7 @@ def test_the_twin_of_an_embedded_model_encodes_nothing(tmp_path, monkeypatch):
     assert first.twin_key == second.key and second.twin_key == first.key
     request = (TEXTS, "query: ", "query")
     embed_many(first, [request])
-    monkeypatch.setattr("helpers.models.pooling.encode_both", None)  # a further pass would fail
+    monkeypatch.setattr("helpers.models.embed.encode_both", None)  # a further pass would fail
     found = embed_many(second, [request])[0]
     assert found == pytest.approx(second.st.encode(TEXTS, prompt="query: "), abs=1e-6)
 

@@ -141,7 +141,8 @@ def make_project(root: Path, studies: dict[str, dict[str, Any]] | None = None) -
     """Write a project: the report's own files and the runs `demo` (complete) and `mine` (incomplete)."""
     for part in ("_quarto.yml", "index.qmd"):
         shutil.copy(CHECKOUT / part, root / part)
-    shutil.copytree(CHECKOUT / "site", root / "site")
+    for folder in ("site", "docs"):
+        shutil.copytree(CHECKOUT / folder, root / folder)
     done = {"state": "done"}
     studies = studies or {
         "demo": {"03": done, "04": done},

@@ -29,7 +29,7 @@ from helpers.sweep.group import run_group
 from helpers.sweep.run import run_sweep
 
 SWEEP = (
-    "import sys, pandas as pd; from pathlib import Path; from helpers.study.spec import load_study;"
+    "import sys, pandas as pd; from pathlib import Path; from helpers.study.load import load_study;"
     "from helpers.sweep.group import run_sweep;"
     "run_sweep(load_study(sys.argv[1]), Path(sys.argv[2]), pd.read_parquet(sys.argv[3]))"
 )
@@ -78,7 +78,6 @@ def test_a_prompt_whose_vectors_are_not_numbers_or_all_zero_fails_alone(
 def test_out_of_memory_in_one_group_leaves_the_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import helpers.sweep.group as sweep
 
     real = sweep_score.evaluate
 
@@ -87,7 +86,7 @@ def test_out_of_memory_in_one_group_leaves_the_others(
             raise torch.OutOfMemoryError("CUDA out of memory")
         return real(encoder, task, cell)
 
-    monkeypatch.setattr(sweep, "evaluate", evaluate)
+    monkeypatch.setattr("helpers.sweep.compute.evaluate", evaluate)
     study = tiny_study(tmp_path, [STATIC], ["DemoSTS"], baselines=["none"])
     report = run_sweep(study, tmp_path / "run", prompt_rows("DemoSTS", "a:", "b:", "c:"), progress=None)[0]
     assert (report.done, report.failed) == (3, 1) and "out of memory" in report.reasons[0]

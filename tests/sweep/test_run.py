@@ -16,7 +16,6 @@ from tiny import STATIC, prompt_rows, tiny_study
 
 from helpers.base.progress import Say
 from helpers.study.load import load_study
-from helpers.sweep import run as executors
 from helpers.sweep.processes import in_processes, worker_count
 from helpers.sweep.results import scores_table
 from helpers.sweep.run import run_sweep, work_list
@@ -81,7 +80,7 @@ def test_a_group_that_kills_every_worker_takes_no_other_one_along(
             raise BrokenProcessPool
         yield from ((group, GroupReport(group[0].label, group[1].name, done=3)) for group in groups)
 
-    monkeypatch.setattr(executors, "_one_pool", one_pool)
+    monkeypatch.setattr("helpers.sweep.processes._one_pool", one_pool)
     prompts = prompt_rows(deadly[1].name, "a:")
     work = Work(study, tmp_path / "run", prompts, {})
     found = {group[1].name: report for group, report in in_processes(work, [deadly, other], print)}

@@ -10,7 +10,6 @@ import pytest
 from tiny import STATIC, prompt_rows, tiny_study
 from tiny_models import random_sentence_transformer
 
-import helpers.sweep.group
 from helpers.base.errors import StudyError
 from helpers.study.spec import Study
 from helpers.sweep import received as sweep_received
@@ -78,7 +77,7 @@ def test_a_result_whose_computing_again_fails_is_failed(
     folder = tmp_path / "run"
     run_sweep(study_of(tmp_path), folder, ROWS, progress=None)
     shown(study_of(tmp_path), folder)
-    monkeypatch.setattr(helpers.sweep.group, "evaluate", fail)
+    monkeypatch.setattr("helpers.sweep.compute.evaluate", fail)
     changed = study_of(tmp_path, seed=7)
     run_sweep(changed, folder, ROWS, progress=None)
     scores = results.scores_table(changed, folder, ROWS)
@@ -130,7 +129,7 @@ def test_a_subset_that_fails_has_a_row_of_its_own(
     def evaluate(encoder: Any, task: Any, cell: Any) -> Any:
         return fail() if cell.slot["subset"] == "eng-deu" else real(encoder, task, cell)
 
-    monkeypatch.setattr(helpers.sweep.group, "evaluate", evaluate)
+    monkeypatch.setattr("helpers.sweep.compute.evaluate", evaluate)
     study, rows = tiny_study(tmp_path, [STATIC], ["DemoBitextMining"]), prompt_rows("DemoBitextMining", "a:")
     run_sweep(study, tmp_path / "run", rows, progress=None)
     if not has_list:

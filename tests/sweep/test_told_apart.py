@@ -13,7 +13,6 @@ from helpers.base.errors import StudyError
 from helpers.models.application import Prefixes
 from helpers.prompts.prompt import Prompt
 from helpers.sweep import compute as sweep_compute
-from helpers.sweep import group as sweep
 from helpers.sweep.findings import _told_apart
 from helpers.sweep.inputs import token_digest
 from helpers.sweep.probe import probe
@@ -58,7 +57,7 @@ def test_the_probe_never_costs_the_baselines(
         if broken == "all" or first.query == "one":
             raise StudyError("cannot be applied")
 
-    monkeypatch.setattr(sweep, "probe", fail)
+    monkeypatch.setattr("helpers.sweep.compute.probe", fail)
     kinds = {"none": "", "default": "own: ", "one": "one", "two": "two"}
     cells = [
         SimpleNamespace(

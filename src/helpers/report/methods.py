@@ -13,12 +13,20 @@ from helpers.report.markup import raw_html
 
 CHAPTERS = {
     "Prompts": (
-        *("prompts.table", "prompts.context", "prompts.rules", "prompts.checks", "prompts.near_duplicates"),
+        *(
+            "prompts.prompt",
+            "prompts.table",
+            "prompts.context",
+            "prompts.rules",
+            "prompts.checks",
+            "prompts.near_duplicates",
+        ),
         *("prompts.statistics", "scores.sets", "prompts.llm.quality"),
     ),
     "Scores": (
         "models.application",
         "scores.cells",
+        "scores.board",
         "sweep.variants",
         "base.ties",
         "models.precision",
@@ -32,6 +40,7 @@ CHAPTERS = {
         "sensitivity.noise",
         "sensitivity.agreement",
         "sensitivity.enough",
+        "base.stats",
     ),
     "Leaderboards": (
         *("leaderboard.rankings", "scores.extremes", "leaderboard.random_ranks", "leaderboard.manipulation"),
@@ -39,7 +48,13 @@ CHAPTERS = {
     ),
     "Instruction geometry": (
         *("geometry.instructions", "geometry.measurement", "geometry.measures", "geometry.relevance"),
-        *("geometry.separability", "geometry.pools", "geometry.report", "geometry.projection"),
+        *(
+            "geometry.separability",
+            "base.ranking",
+            "geometry.pools",
+            "geometry.report",
+            "geometry.projection",
+        ),
     ),
     "Fine-tuning": ("tuning.data", "tuning.loss", "tuning.reler", "tuning.evaluation", "tuning.study"),
     "Titles of the figures": tuple(
