@@ -30,7 +30,7 @@ from helpers.sweep.run import run_sweep
 
 SWEEP = (
     "import sys, pandas as pd; from pathlib import Path; from helpers.study.load import load_study;"
-    "from helpers.sweep.group import run_sweep;"
+    "from helpers.sweep.run import run_sweep;"
     "run_sweep(load_study(sys.argv[1]), Path(sys.argv[2]), pd.read_parquet(sys.argv[3]))"
 )
 

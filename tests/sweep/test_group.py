@@ -244,7 +244,7 @@ def test_a_task_without_data_fails_alone_and_says_why(tmp_path: Path) -> None:
 def test_killed_in_the_middle_the_next_run_ends_with_the_undisturbed_table(tmp_path: Path) -> None:
     program = (
         "import sys, pandas as pd; from pathlib import Path; from helpers.study.load import load_study;"
-        "from helpers.sweep.group import run_sweep;"
+        "from helpers.sweep.run import run_sweep;"
         "run_sweep(load_study(sys.argv[1]), Path(sys.argv[2]), pd.read_parquet(sys.argv[3]))"
     )
     tasks = ["DemoSTS", "DemoTopicClustering", "DemoRetrieval"]

@@ -48,8 +48,12 @@ def render_site(root: Path | str | None = None, strict: bool = False) -> Path:
         build = Path(temporary)
         for part in ("_quarto.yml", "index.qmd"):
             shutil.copy(root / part, build / part)
-        shutil.copytree(root / "site", build / "site")
-        for page in (build / "site").glob("*.qmd"):  # written by hand, without numbers of a study
+        for folder in ("site", "docs"):
+            shutil.copytree(root / folder, build / folder)
+        for page in [
+            *(build / "site").glob("*.qmd"),
+            *(build / "docs").glob("*.md"),
+        ]:  # without numbers of a study
             foot = raw_html(provenance([], name))
             page.write_text(f"{page.read_text(encoding='utf-8')}\n\n{foot}", encoding="utf-8")
         shutil.copytree(report, build / "report", ignore=shutil.ignore_patterns(".build-*", "executed"))

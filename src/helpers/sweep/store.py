@@ -79,7 +79,7 @@ def _read(place: Path) -> dict[str, Any] | None:
         return None
 
 
-NAME = "group.json"
+NOTE = "group.json"
 
 
 SCHEDULING = {"workers", "executor", "ray", "device", "batch_tokens", "retries", "stale", "offline"}
@@ -116,7 +116,7 @@ def request_of(study: Study, prompt_ids: Sequence[str]) -> str:
 def read_note(place: Path) -> GroupNote | None:
     """The note in a group's folder; None where there is none or it is not readable."""
     try:
-        return GroupNote(**json.loads((place / NAME).read_text(encoding="utf-8")))
+        return GroupNote(**json.loads((place / NOTE).read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError):
         return None
 
@@ -138,7 +138,7 @@ def write_note(place: Path, request: str, report: Any, load_seconds: float, is_f
         load_seconds=max(note.load_seconds, load_seconds),
         at=datetime.now(UTC).isoformat(),
     )
-    write_json(place / NAME, asdict(note))
+    write_json(place / NOTE, asdict(note))
 
 
 @dataclass
