@@ -26,7 +26,7 @@ def read(site, page: str) -> str:
 def test_methods_page_holds_the_docstring_of_a_public_function(site):
     text = re.sub(r"<[^>]+>|\s+", " ", read(site, "report/methods.html"))
     first = (sensitivity.percentile_of.__doc__ or "").split("\n")[0]
-    assert first in text and "src/helpers/sensitivity.py, line" in text
+    assert first in text and "src/helpers/sensitivity/place.py, line" in text
 
 
 # What a notebook uses to run, to draw, to put into words or to open an explorer: it defines no quantity.
