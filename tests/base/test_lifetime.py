@@ -51,7 +51,7 @@ def test_workers_end_with_a_parent_that_is_killed(parent) -> None:
     family = psutil.Process(parent.pid).children(recursive=True)
     assert len(family) >= 4  # fork server, resource tracker, two workers
     parent.send_signal(signal.SIGKILL)
-    _, alive = psutil.wait_procs(family, timeout=20)
+    _, alive = psutil.wait_procs(family, timeout=120)
     assert not alive
 
 
@@ -59,7 +59,7 @@ def test_an_interrupt_of_the_whole_terminal_ends_all_of_them_without_a_traceback
     family = psutil.Process(parent.pid).children(recursive=True)
     for process in [*family, parent]:
         process.send_signal(signal.SIGINT)
-    _, said = parent.communicate(timeout=20)
+    _, said = parent.communicate(timeout=120)
     assert said.count("Traceback") == 1  # of the script itself, which does not catch the interrupt
-    _, alive = psutil.wait_procs(family, timeout=20)
+    _, alive = psutil.wait_procs(family, timeout=120)
     assert not alive
