@@ -1,25 +1,27 @@
-"""The examples of the landing page say what the report would say of the same numbers."""
+"""The examples in docstrings say what the functions do."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import pkgutil
 
 import pytest
 
-from helpers.report import examples
+import helpers
+
+MODULES = sorted(
+    m.name for m in pkgutil.walk_packages(helpers.__path__, "helpers.") if "__main__" not in m.name
+)
 
 
-def test_the_labels_are_those_of_the_suite():
-    table = examples.example_labels().set_index("model")
-    assert table["label"].to_dict() == {"Model A": "inflated", "Model B": "representative"}
-    assert table.loc["Model A", "q_value"] <= 0.05 and table["n_prompts"].eq(len(examples.SCORES)).all()
-    notes = str(examples.inflation().to_dict())
-    assert "default above 15 of 15 prompts: inflated" in notes and "prompts: representative" in notes
+@pytest.mark.parametrize("room", sorted({name.split(".")[1] for name in MODULES}))
+def test_docstring_examples_of(room):
+    of_room = [name for name in MODULES if name.split(".")[1] == room]
+    results = [doctest.testmod(importlib.import_module(name)) for name in of_room]
+    assert not sum(r.failed for r in results)
 
 
-def test_eleven_of_twelve_would_not_be_called_inflated(monkeypatch):
-    monkeypatch.setattr(examples, "SCORES", examples.SCORES[:12])
-    monkeypatch.setattr(examples, "DEFAULTS", {"Model A": 0.579, "Model B": 0.58})
-    row = examples.example_labels().set_index("model").loc["Model A"]
-    assert row["label"] == "undecided" and row["p_value"] == pytest.approx(0.158, abs=0.001)
-
-
-def test_the_ranks_are_computed_and_fit_their_notes():
-    table = examples.example_ranks()
-    assert table[["low", "high", "rank"]].values.tolist() == [[1, 2, 1], [1, 2, 2], [3, 3, 3]]
+def test_there_are_examples():
+    marks = importlib.import_module("helpers.display.marks")
+    assert doctest.testmod(marks).attempted >= 3
