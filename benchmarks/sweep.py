@@ -37,7 +37,7 @@ from sweep_data import PROMPTS, TASKS, FreeWrapper, Table, write_data  # noqa: E
 FLOORS = {"retrieval": 19.0, "classification": 2.6, "large-classification": 50.0, "sts": 1.7, "pair": 1.7,
           "bitext": 1.5, "clustering": 1.5}  # fmt: skip
 COMPARED = list(FLOORS)
-# Of the main score; k-means and ten classifiers move as far between two batch sizes of stock mteb (ENGINE, section 7).
+# Of the main score; k-means and ten classifiers move as far between two batch sizes of stock mteb.
 TOLERANCES = dict.fromkeys(FLOORS, 1e-5) | {"classification": 2e-3, "clustering": 5e-3}
 
 

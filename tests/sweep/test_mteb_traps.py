@@ -1,13 +1,14 @@
 """One test per trap of mteb that this design could fall into. Each fails on the naive way, which it shows first.
 
-Tested elsewhere: T2 (`test_prompts_that_mteb_would_put_into_one_folder_stay_apart`), T5 (`test_a_truncated_result_is_
-moved_aside_and_computed_again`), T12 (`test_template_wraps_a_prompt_once`), T14 (`test_a_prompt_leaves_the_document_
-prefix_that_the_model_owns`), T16 (`test_raw_puts_the_separator_between_prompt_and_text`), T21 (`test_clustering_scores_
-do_not_depend_on_the_order_of_prompts`).
+Tested elsewhere: prompts that share a result folder (`test_prompts_that_mteb_would_put_into_one_folder_stay_apart`),
+truncated results (`test_a_truncated_result_is_moved_aside_and_computed_again`), a template around a template
+(`test_template_wraps_a_prompt_once`), lost document prompts (`test_a_prompt_leaves_the_document_prefix_that_the_model_owns`),
+words that fuse (`test_raw_puts_the_separator_between_prompt_and_text`), the advancing random state of clustering
+(`test_clustering_scores_do_not_depend_on_the_order_of_prompts`).
 
-Cannot occur here: T11 (no prompt is ever set through a wrapper's attribute; the literal prefix goes to
-sentence-transformers), T24 (`mteb.evaluate`, which starts codecarbon, is not called; the task is), mteb's own result
-cache and `CachedEmbeddingWrapper` (neither is used to compute), a folder `mteb/...` in the working directory (the
+Cannot occur here: a prompt in the wrong attribute of a wrapper (none is set through one; the literal prefix goes to
+sentence-transformers), codecarbon switched on (`mteb.evaluate`, which starts it, is not called; the task is), mteb's own
+result cache and `CachedEmbeddingWrapper` (neither is used to compute), a folder `mteb/...` in the working directory (the
 data's fingerprint, not its revision, is part of a cell's identity).
 """
 

@@ -80,7 +80,7 @@ def fill_template(template: str | None, instruction: str, label: str) -> str:
 
 
 def stock_prefix(wrapper: Any, task_metadata: Any, role: Role) -> str:
-    """The prefix that stock mteb's wrapper puts before a text of this role, fall-backs included (ENGINE, section 1)."""
+    """The prefix that stock mteb's wrapper puts before a text of this role, fall-backs included."""
     from mteb.models.instruct_wrapper import InstructSentenceTransformerModel
     from mteb.models.sentence_transformer_wrapper import SentenceTransformerEncoderWrapper, _resolve_prompt
     from mteb.types import PromptType
@@ -100,7 +100,8 @@ def document_prefix(wrapper: Any, task_metadata: Any) -> str:
     """The document prefix that a model owns, whatever prompt its queries carry.
 
     It is stock mteb's, except where an Instruct wrapper would put the task's instruction or mteb's fall-back, e.g.
-    "Retrieve text based on user query.", on documents (ENGINE, trap T9): that belongs to the default run only.
+    "Retrieve text based on user query.", on documents, as it does unless told otherwise: that belongs to the default run
+    only.
     """
     from mteb.models.instruct_wrapper import InstructSentenceTransformerModel
     from mteb.types import PromptType

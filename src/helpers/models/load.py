@@ -224,7 +224,7 @@ def _from_hub(spec: ModelSpec, name: str, device: str | None) -> Any:
 
 
 def _wrap(spec: ModelSpec, model: Any) -> Any:
-    """Stock mteb's wrapper around a loaded model, under the registered name where mteb knows it (ENGINE, section 6)."""
+    """Stock mteb's wrapper around a loaded model, under the registered name where mteb knows it."""
     import mteb
     from mteb.models.model_implementations import MODEL_REGISTRY
     from mteb.models.model_meta import ModelMeta

@@ -1,8 +1,9 @@
 """Prefix reuse: a causal decoder's keys and values of a prompt, computed once for all texts behind that prompt.
 
 In a causal decoder the states of the prompt's tokens do not depend on what follows, so they are the same for every text
-behind one prompt (ENGINE, section 7: 1.6 times as fast on short texts). Impossible for bidirectional encoders. Exact up
-to the rounding of another order of additions; a model is held to it before it is used (`reuses_prefix`).
+behind one prompt. Measured: 1.6 times as fast on texts of 8 to 40 tokens, 1.1 times on 100 to 200. Impossible for
+bidirectional encoders. Exact up to the rounding of another order of additions; a model is held to it before it is used
+(`reuses_prefix`).
 """
 
 from __future__ import annotations

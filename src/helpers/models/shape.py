@@ -60,7 +60,7 @@ def poolings(st: Any) -> list[Any]:
 
 
 def uses_chat_template(st: Any) -> bool:
-    """Whether sentence-transformers turns the prompt into a system message of this backbone (ENGINE, trap T18)."""
+    """Whether sentence-transformers turns the prompt into a system message, not a prefix, for this backbone."""
     return any("message" in (getattr(body, "modality_config", None) or {}) for body in _input_modules(st))
 
 

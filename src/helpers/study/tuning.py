@@ -40,7 +40,7 @@ INSTRUCTIONS = {
 TASKS = {"demo": "DemoRetrieval", "squad": "SQuAD", "tatoeba": "Tatoeba", "arc-challenge": "ARCChallenge"}
 
 
-# "paper" is the default of every key below; see PAPERS.md of the source documents for what is known of that run.
+# "paper" is the default of every key below, the settings of that run as far as the paper tells them.
 CONFIGURATIONS: dict[str, dict[str, Any]] = {
     "paper": {},
     "cpu": {  # small batches and large steps: on few examples it is the number of steps that teaches

@@ -107,6 +107,6 @@ def task_settings(task: Any) -> dict[str, Any]:
 def keeps_stock_batches(prompt: Prompt, task: Any) -> bool:
     """Baselines of tasks without sides keep mteb's batches: a reported default is then stock mteb's score exactly.
 
-    Another batch composition moves vectors by 2e-7, which can flip one prediction of a classifier (ENGINE, section 7).
+    Another batch composition moves vectors by 2e-7, which can flip one prediction of a classifier.
     """
     return prompt.kind != "prompt" and not has_sides(task.metadata)

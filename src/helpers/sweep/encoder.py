@@ -71,7 +71,7 @@ class SweepEncoder:
         return self.vectors(self._side(task_metadata, role, texts), list(texts))
 
     def index(self, corpus: Any, *, task_metadata: Any, **kwargs: Any) -> None:
-        """Keep the corpus; its texts and ids are read once for all prompts (ENGINE, section 4)."""
+        """Keep the corpus; its texts and ids, the same for all prompts, are read once (mteb: at each evaluation)."""
         from mteb._create_dataloaders import _retrieval_texts
         from mteb.types import PromptType
 

@@ -16,7 +16,7 @@ COPIES_COLUMNS = (
 
 @contextlib.contextmanager
 def columns_read_at_once() -> Iterator[None]:
-    """Let mteb copy a column of texts as a list: it copies a lazy column row by row, 0.1 ms a text (ENGINE, trap T1)."""
+    """Let mteb copy a column of texts as a list: it copies a lazy column row by row, 0.1 ms a text."""
     name = "_create_dataloader_from_texts"
     modules = [importlib.import_module(f"mteb.{module}") for module in COPIES_COLUMNS]
     stock = getattr(modules[0], name)
@@ -30,9 +30,10 @@ def columns_read_at_once() -> Iterator[None]:
 
 
 def prepare(task: Any) -> Any:
-    """Do a task's prompt-independent work once: label arrays and undersampling sets (ENGINE, trap T1).
+    """Do a task's prompt-independent work once: label arrays and undersampling sets.
 
-    Scores do not change: the labels are the same values, read once instead of once per use.
+    Labels are lazy columns since datasets 4, and mteb decodes them row by row at every use: 129 s of metrics for 25,000
+    texts, 0.5 s with an array. Scores do not change: the labels are the same values, read once.
     """
     if task.metadata.type == "Classification":
         score, undersample = task._calculate_scores, task._undersample_data

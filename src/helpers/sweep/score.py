@@ -16,7 +16,11 @@ from helpers.sweep.mteb_patches import columns_read_at_once
 
 
 def evaluate(encoder: SweepEncoder, task: Any, cell: Cell) -> dict[str, Any]:
-    """mteb's scores of one cell. The clustering tasks' advancing random state is reset first (ENGINE, trap T21)."""
+    """mteb's scores of one cell.
+
+    The random state is reset first: clustering tasks draw from one that advances, so the same task object and the same
+    vectors gave v-measures of 0.131, 0.135 and 0.152 in a row.
+    """
     task.seed = cell.slot["seed"]
     task.rng_state, task.np_rng = random.Random(task.seed), np.random.default_rng(task.seed)
     task.hits = []

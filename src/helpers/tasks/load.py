@@ -106,7 +106,7 @@ def _why_not_loaded(name: str, local: Path | None, root: Path | None, error: Exc
 def local_class(cls: Any, folder: Path) -> Any:
     """A subclass of a stock task that reads Parquet files of `folder` instead of the Hub; scores as mteb does.
 
-    Overridden on the class because mteb drops an instance's own metadata after the first evaluation (ENGINE T22).
+    Overridden on the class because mteb's `unload_data` drops an instance's own metadata after the first evaluation.
     """
     metadata = cls.metadata
     revision = folder_digest(folder)
