@@ -1,23 +1,10 @@
 """Prompt effect against test-set noise: level without an effect, power with one, hand-checked standard error."""
 
-import numpy as np
 import pandas as pd
 import pytest
 from test_best_of_k import query_scores
 
-from helpers.sensitivity.noise import NONE, bootstrap_scores, findings, query_noise
-
-
-def test_the_standard_error_is_that_of_a_mean():
-    x = np.random.default_rng(0).random((200, 3))
-    score, boot = bootstrap_scores(x, draws=4000)
-    assert np.allclose(score, x.mean(0)) and np.allclose(boot.std(0), x.std(0) / np.sqrt(200), rtol=0.05)
-
-
-def test_with_gold_the_score_is_a_rank_correlation():
-    x = np.array([[1.0, 3.0], [2.0, 2.0], [3.0, 1.0], [4.0, 0.0]])
-    score, boot = bootstrap_scores(x, gold=np.array([1.0, 2.0, 3.0, 4.0]), draws=20)
-    assert score.tolist() == [1, -1] and boot.shape == (20, 2)
+from helpers.sensitivity.noise import NONE, findings, query_noise
 
 
 def test_without_an_effect_few_differences_are_beyond_noise():

@@ -4,7 +4,8 @@ Every room may use it, and it uses none. Nothing here knows what a prompt or a m
 """
 
 from helpers.base.errors import StudyError
-from helpers.base.files import digest, project_path, project_root, replacing, write_json
+from helpers.base.files import project_path, project_root, read_json, replacing, write_json
+from helpers.base.hashes import digest
 from helpers.base.names import unknown
 from helpers.base.paths import below, safe_name
 from helpers.base.phrases import count, listed
@@ -22,6 +23,7 @@ __all__ = [
     "listed",
     "project_path",
     "project_root",
+    "read_json",
     "replacing",
     "safe_name",
     "unknown",

@@ -1,8 +1,7 @@
-"""Files: written whole or not at all, digests of values and of files, and where the project lies."""
+"""Files: written whole or not at all, and where the project lies."""
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import uuid
@@ -48,10 +47,13 @@ def write_json(path: Path, content: Any) -> None:
         )
 
 
-def digest(value: Any) -> str:
-    """16 hexadecimal digits of the canonical JSON of a value."""
-    text = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), default=str)
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+def read_json(path: Path) -> dict[str, Any] | None:
+    """The object in a JSON file; None where the file is absent, damaged or holds something else."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return None
+    return content if isinstance(content, dict) else None
 
 
 def project_root() -> Path:

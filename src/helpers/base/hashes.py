@@ -1,7 +1,8 @@
-"""File hashes: content hashes of files and folders, kept so that a large unchanged file is read once."""
+"""Hashes of values, files and folders; those of files are kept so that a large unchanged file is read once."""
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -9,6 +10,8 @@ import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
+
+from helpers.base.files import read_json, write_json
 
 STORE = ".hashes.json"
 
@@ -20,8 +23,13 @@ _KNOWN: dict[str, list[Any]] = {}  # of this process: path -> [what the system s
 
 
 def digest(value: Any) -> str:
-    """A short hash of any JSON-like value."""
-    return hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode()).hexdigest()[:16]
+    """16 hexadecimal digits of the canonical JSON of a value.
+
+    >>> digest({"b": 1, "a": [2]}) == digest({"a": [2], "b": 1})
+    True
+    """
+    text = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), default=str)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def file_hash(path: Path) -> str | None:
@@ -79,16 +87,11 @@ def files_below(place: Path, without: Iterable[Path] = ()) -> Iterator[Path]:
 
 def remember(folder: Path) -> None:
     """Take over what an earlier process kept in a run folder."""
-    try:
-        kept = json.loads((folder / STORE).read_text(encoding="utf-8"))
-        for path, (about, found) in kept.items():
+    with contextlib.suppress(ValueError, TypeError):  # the file is another's
+        for path, (about, found) in (read_json(folder / STORE) or {}).items():
             _KNOWN.setdefault(str(path), [list(about), str(found)])
-    except (OSError, ValueError, TypeError, AttributeError):
-        return
 
 
 def keep(folder: Path) -> None:
     """Leave the hashes of this process in a run folder for the next one; they never leave that folder."""
-    from helpers.base.files import write_json
-
     write_json(folder / STORE, _KNOWN)

@@ -35,6 +35,41 @@ def holm(p_values: np.ndarray) -> np.ndarray:
     return multipletests(p_values, method="holm")[1] if len(p_values) else p_values
 
 
+def correlations(rows: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """Spearman's rank correlation of every row of `rows` (n, k) with `other` (k,); NaN where either is constant.
+
+    `scipy.stats.spearmanr` gives the same for one row; for n of them it would correlate all n x n.
+
+    >>> correlations(np.array([[1, 2, 3], [3, 1, 1], [2, 2, 2]]), np.array([0.1, 0.2, 0.3])).round(3)
+    array([ 1.   , -0.866,    nan])
+    """
+    a, b = stats.rankdata(rows, axis=1), stats.rankdata(other)
+    a, b = a - a.mean(axis=1, keepdims=True), b - b.mean()
+    size = np.sqrt((a**2).sum(axis=1) * (b**2).sum())
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(size > 0, a @ b / size, np.nan)
+
+
+def unit_scores(units: np.ndarray, gold: np.ndarray | None = None) -> np.ndarray:
+    """The score of every column of `units` (n_units, k): its mean, or with `gold` its Spearman correlation with it."""
+    return units.mean(axis=0) if gold is None else correlations(units.T, gold)
+
+
+def score_draws(
+    units: np.ndarray, draws: int, seed: int | np.random.Generator, gold: np.ndarray | None = None
+) -> np.ndarray:
+    """Paired bootstrap: the `unit_scores` of `draws` samples of the units with replacement, an array (draws, k).
+
+    Every column sees the same samples, so the difference of two columns is a draw of their difference.
+    Efron & Tibshirani (1993), An Introduction to the Bootstrap, chapter 8.
+    """
+    rng, n = np.random.default_rng(seed), len(units)
+    if gold is None:
+        return rng.multinomial(n, np.full(n, 1 / n), size=draws) @ units / n
+    samples = rng.integers(0, n, size=(draws, n))
+    return np.stack([unit_scores(units[sample], gold[sample]) for sample in samples])
+
+
 def paired_interval(
     differences: Sequence[np.ndarray], n_boot: int, seed: int, confidence: float = 0.95
 ) -> tuple[float, float]:
@@ -45,9 +80,6 @@ def paired_interval(
     if n_boot < 1 or any(len(d) < 2 for d in differences):
         return float("nan"), float("nan")
     rng = np.random.default_rng(seed)
-    draws = np.zeros(n_boot)
-    for d in differences:
-        counts = rng.multinomial(len(d), np.full(len(d), 1 / len(d)), size=n_boot)
-        draws += counts @ d / len(d) / len(differences)
+    draws = sum(score_draws(d, n_boot, rng) / len(differences) for d in differences)
     low, high = zeroed(np.quantile(draws, [0.5 - confidence / 2, 0.5 + confidence / 2]))
     return float(low), float(high)

@@ -13,6 +13,7 @@ import pandas as pd
 
 from helpers.base.files import project_path
 from helpers.base.ranking import METRICS
+from helpers.base.stats import score_draws
 from helpers.geometry.instructions import load_instructions, select
 from helpers.geometry.measures import barycentric, pair_geometry, summarise, unit
 from helpers.geometry.pools import (
@@ -139,9 +140,7 @@ def geometry_table(
     difference = wide.sub(wide[NONE_ID], axis=0)[out["instruction_id"]].to_numpy()
     out["gain"] = difference.mean(axis=0)
     if n_boot:
-        rng = np.random.default_rng(seed)
-        counts = rng.multinomial(len(difference), np.full(len(difference), 1 / len(difference)), size=n_boot)
-        gains = counts @ difference / len(difference)
+        gains = score_draws(difference, n_boot, seed)
         edges = np.quantile(gains, [0.5 - confidence / 2, 0.5 + confidence / 2], axis=0)
         out["gain_low"], out["gain_high"] = edges
     return out

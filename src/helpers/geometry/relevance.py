@@ -12,8 +12,8 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 from scipy.stats import mannwhitneyu, norm, spearmanr
-from statsmodels.stats.multitest import multipletests
 
+from helpers.base.stats import adjusted
 from helpers.base.ties import compare, levelled
 from helpers.geometry.separability import separability_of
 
@@ -132,9 +132,7 @@ def correlation_table(geometry: pd.DataFrame, confidence: float = 0.95) -> pd.Da
     table = pd.DataFrame(rows)
     table["p_adjusted"] = np.nan
     if len(table):
-        tested = table["p"].notna()
-        if tested.any():
-            table.loc[tested, "p_adjusted"] = multipletests(table.loc[tested, "p"], method="fdr_bh")[1]
+        table["p_adjusted"] = adjusted(table["p"].to_numpy(float))
     return _with_means(table, ["rho"], "p_adjusted", ["metric"])
 
 

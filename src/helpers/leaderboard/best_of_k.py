@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
 from helpers.base.phrases import count, is_highest, is_lowest, listed, signed
+from helpers.base.stats import unit_scores
 from helpers.base.ties import compare, levelled
 from helpers.scores.extremes import pick_weights
 from helpers.sensitivity.noise import KEY
@@ -80,7 +80,7 @@ def honest_best_of_k(
         for s in range(splits):
             order = rng.permutation(n)
             for half, out in ((order[: n // 2], choose), (order[n // 2 :], check)):
-                out[s] = _scores(units[half], None if gold is None else gold[half])
+                out[s] = unit_scores(units[half], None if gold is None else gold[half])
         known = np.isfinite(choose).all(axis=1) & np.isfinite(check).all(axis=1)
         if not known.any():
             continue
@@ -128,15 +128,3 @@ def findings(curve: pd.DataFrame, honest: pd.DataFrame) -> list[dict[str, str]]:
             "figure": "fig-honest",
         })  # fmt: skip
     return out
-
-
-def _scores(units: np.ndarray, gold: np.ndarray | None) -> np.ndarray:
-    if gold is None:
-        return units.mean(axis=0)
-    if np.ptp(gold) == 0:
-        return np.full(units.shape[1], np.nan)
-    ranks, own = stats.rankdata(units, axis=0), stats.rankdata(gold)
-    ranks, own = ranks - ranks.mean(axis=0), own - own.mean()
-    size = np.sqrt((ranks**2).sum(axis=0) * (own**2).sum())
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(size > 0, own @ ranks / size, np.nan)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
@@ -11,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from helpers.base.files import write_json
+from helpers.base.files import read_json, write_json
 from helpers.base.progress import tell_texts
 from helpers.models.lanes import side_by_side
 from helpers.models.role import Role
@@ -131,8 +130,8 @@ def best_budget(seconds: Mapping[int, float], default: int) -> int:
 
 def _kept_budget(path: Path | None) -> int | None:
     try:
-        return int(json.loads(path.read_text(encoding="utf-8"))["batch_tokens"]) if path is not None else None
-    except (OSError, ValueError, KeyError, TypeError):
+        return int((read_json(path) or {})["batch_tokens"]) if path is not None else None
+    except (ValueError, KeyError, TypeError):
         return None
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import inspect
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+from helpers.base.hashes import digest
 
 # Classes of these packages are pinned by the packages' versions.
 LIBRARIES = ("torch", "transformers", "sentence_transformers", "tokenizers", "peft")
@@ -22,7 +23,7 @@ def own_code(st: Any) -> tuple[dict[str, str], list[str]]:
             continue
         name = f"{kind.__module__.rsplit('.', 1)[-1]}.{kind.__qualname__}"
         try:
-            found[name] = text_digest([_source(path) for path in _source_files(kind)])
+            found[name] = digest([_source(path) for path in _source_files(kind)])
             hidden.append(f"what the code of {name} does besides computing, e.g. reads elsewhere")
         except (OSError, TypeError):
             found[name] = "unknown"
@@ -53,8 +54,3 @@ def _source_files(kind: type) -> list[str]:
 
 def _source(path: str) -> list[str]:
     return [Path(path).name, hashlib.sha256(Path(path).read_bytes()).hexdigest()]
-
-
-def text_digest(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from helpers.models.code import own_code, text_digest
+from helpers.base.hashes import digest
+from helpers.models.code import own_code
 from helpers.study.spec import ModelSpec
 
 WEIGHTS = (
@@ -83,12 +84,12 @@ def identity_of(
         "similarity": str(st.similarity_fn_name),
         "modules": module_settings(st),
         "module_arguments": dict(st.module_kwargs or {}),
-        "config": text_digest(_configurations(st)),
-        "tokenizer": text_digest(tokenizers),
-        "adapters": text_digest(adapters) if (adapters := _adapters(st)) else None,
-        "code": text_digest(code) if code else None,
+        "config": digest(_configurations(st)),
+        "tokenizer": digest(tokenizers),
+        "adapters": digest(adapters) if (adapters := _adapters(st)) else None,
+        "code": digest(code) if code else None,
         "commit": _commit(st) if code else None,
-        "files": text_digest(folder_files(folder, spec.backend, bool(code))) if folder is not None else None,
+        "files": digest(folder_files(folder, spec.backend, bool(code))) if folder is not None else None,
         "not_covered": [*unsaved, *hidden],
         "template": template,
         "backend": spec.backend,
@@ -139,7 +140,7 @@ def module_settings(st: Any) -> list[list[Any]]:
         if name and (hasattr(module, "get_config_dict") or "." not in name):
             settings = plain(getattr(module, "get_config_dict", dict)())
             if len(json.dumps(settings)) > LONGEST:
-                settings = {"digest": text_digest(settings)}
+                settings = {"digest": digest(settings)}
             found.append([name, type(module).__name__, settings])
     return found
 

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from helpers.base.errors import StudyError
-from helpers.base.files import digest, project_path
+from helpers.base.files import project_path
+from helpers.base.hashes import digest
 from helpers.base.network import reason_behind
 from helpers.models.cache import EmbeddingCache
 from helpers.models.descriptions import fetch_descriptions

@@ -7,7 +7,6 @@ so that a reader can set them against the effects.
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import spearmanr
 
-from helpers.base.files import write_json
+from helpers.base.files import read_json, write_json
 from helpers.base.paths import below, safe_name
 from helpers.base.ranking import metrics
 from helpers.models.load import LoadedModel, load_model
@@ -109,7 +108,7 @@ def record(model: LoadedModel, folder: Path) -> None:
     """Compare a model that does not compute in plain float32 with its reference, once per run and identity."""
     spec = model.spec
     path = record_path(folder, spec)
-    if not spec.moves_scores or (_read(path) or {}).get("key") == model.key:
+    if not spec.moves_scores or (read_json(path) or {}).get("key") == model.key:
         return
     reference = load_model(spec.reference(), folder, device=str(model.st.device))
     settings = {"dtype": spec.dtype, "compile": spec.compile, "backend": spec.backend}
@@ -119,17 +118,10 @@ def record(model: LoadedModel, folder: Path) -> None:
 
 def precision_table(study: Study, folder: Path) -> pd.DataFrame:
     """The recorded comparisons of the study's models; no rows where all compute in float32 with torch."""
-    found = [_read(record_path(folder, spec)) for spec in study.models if spec.moves_scores]
+    found = [read_json(record_path(folder, spec)) for spec in study.models if spec.moves_scores]
     rows = [{k: r.get(k) for k in COLUMNS} for r in found if r is not None]
     return pd.DataFrame(rows, columns=list(COLUMNS)).astype(COLUMNS)
 
 
 def record_path(folder: Path, spec: ModelSpec) -> Path:
     return below(folder / "precision", f"{safe_name(spec.label)}.json")
-
-
-def _read(path: Path) -> dict[str, Any] | None:
-    try:
-        return dict(json.loads(path.read_text(encoding="utf-8")))
-    except (OSError, ValueError):
-        return None

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
-from typing import Any
-
 import pandas as pd
 
 from helpers.base.errors import StudyError
+from helpers.base.files import read_json
 from helpers.base.hashes import content_hash, digest
 from helpers.prompts.checks import review_path
 from helpers.prompts.prompt import COLUMNS
@@ -75,7 +73,7 @@ def made_from(study: Study) -> dict[str, str]:
 def _changed(run: Run) -> list[str]:
     """What differs from when the table was made, in words; empty where it fits."""
     try:
-        record: dict[str, Any] = json.loads((run.folder / NAME).read_text(encoding="utf-8"))
+        record = read_json(run.folder / NAME) or {}
         before, overrides = dict(record["made_from"]), dict(record["overrides"])
         now = made_from(
             load_study(run.study, **{k: v for k, v in overrides.items() if k.startswith("prompts.")})

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from helpers.base.files import read_json
 from helpers.base.visible import show_controls
 from helpers.report.provenance import RECORD
 
@@ -52,20 +53,18 @@ def study_runs(runs: Path) -> list[StudyRun]:
 def read_run(folder: Path) -> StudyRun:
     """Read one run folder; a file that is absent or unreadable counts as saying nothing."""
     notebooks = {p.name[:2]: p for p in sorted(folder.glob("notebooks/0*.ipynb"))}
-    status = _json(folder / "status.json", {})
-    steps = {str(k): dict(v) for k, v in status.get("steps", {}).items()} if isinstance(status, dict) else {}
+    status = read_json(folder / "status.json") or {}
+    steps = {str(k): dict(v) for k, v in status.get("steps", {}).items()}
     for step in notebooks:
         steps.setdefault(step, {"state": "done"})
     findings = []
     for step in sorted(steps):
-        for entry in _json(folder / "findings" / f"{step}.json", []):
+        for entry in _entries(folder / "findings" / f"{step}.json"):
             entry = {"text": entry} if isinstance(entry, str) else entry
             findings.append({**entry, "step": step})
-    command = (
-        status.get("command") if isinstance(status, dict) else ""
-    ) or f"make report STUDY={folder.name}"
+    command = status.get("command") or f"make report STUDY={folder.name}"
     title, description = _study_words(folder.name)
-    notes = [_json(path, {}).get("metadata", {}) for path in notebooks.values()]
+    notes = [(read_json(path) or {}).get("metadata", {}) for path in notebooks.values()]
     last: dict[str, Any] = max(notes, key=_end_time, default={})
     return StudyRun(
         folder.name, title, description, folder, notebooks, dict(sorted(steps.items())), command, findings,
@@ -79,7 +78,7 @@ def _end_time(notes: dict[str, Any]) -> str:
 
 def page_title(path: Path, step: str) -> str:
     """The first heading of a notebook, else the step's name."""
-    for cell in _json(path, {}).get("cells", []):
+    for cell in (read_json(path) or {}).get("cells", []):
         source = "".join(cell.get("source", ""))
         if cell.get("cell_type") == "markdown" and source.lstrip().startswith("# "):
             return source.lstrip().split("\n", 1)[0][2:].strip()
@@ -97,8 +96,8 @@ def _study_words(name: str) -> tuple[str, str]:
         return name, ""  # a study given by its path; the run folder knows only its name
 
 
-def _json(path: Path, default: Any) -> Any:
+def _entries(path: Path) -> list[Any]:
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return default
+        return list(json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError):
+        return []

@@ -11,7 +11,7 @@ import pandas as pd
 from scipy import stats
 
 from helpers.base.phrases import count
-from helpers.base.stats import adjusted, prompt_sd
+from helpers.base.stats import adjusted, prompt_sd, score_draws, unit_scores
 from helpers.base.ties import compare
 
 KEY = ["model", "task", "subset", "split"]
@@ -58,7 +58,7 @@ def query_noise(
                 .to_numpy(float)
             )
         values = wide.to_numpy(float)
-        score, boot = bootstrap_scores(values, gold, draws, seed)
+        score, boot = unit_scores(values, gold), score_draws(values, draws, seed, gold)
         pairs = _pairs(values, score, boot, [str(c) for c in wide.columns], level)
         named = dict(zip(KEY, key if isinstance(key, tuple) else (key,), strict=True))
         between = float(prompt_sd(score) ** 2 * len(score) / (len(score) - 1))
@@ -76,27 +76,6 @@ def query_noise(
     columns = [*KEY, "prompt_a", "prompt_b", "difference", "low", "high", "p_value", "q_value"]
     pairs = pd.concat(frames, ignore_index=True)[columns] if frames else pd.DataFrame(columns=columns)
     return pd.DataFrame(rows, columns=COLUMNS), pairs
-
-
-def bootstrap_scores(
-    units: np.ndarray, gold: np.ndarray | None = None, draws: int = 1_000, seed: int = 42
-) -> tuple[np.ndarray, np.ndarray]:
-    """Score of every prompt and its bootstrap replicates over units: arrays (prompts,) and (draws, prompts).
-
-    units: (n_units, n_prompts). Without gold a score is the mean of its column, with gold its Spearman correlation.
-    """
-    rng = np.random.default_rng(seed)
-    n = len(units)
-    if gold is None:
-        counts = rng.multinomial(n, np.full(n, 1 / n), size=draws)
-        return units.mean(axis=0), counts @ units / n
-    picks = rng.integers(0, n, size=(draws, n))
-    return _spearman(units.T, gold), np.concatenate(
-        [
-            np.stack([_spearman(units[p].T, gold[p]) for p in block])
-            for block in np.array_split(picks, max(1, draws // 100))
-        ]
-    )
 
 
 def share_of_pairs(cells: pd.DataFrame, column: str) -> float:
@@ -119,16 +98,6 @@ def findings(cells: pd.DataFrame, level: float = 0.95) -> list[dict[str, str]]:
     if len(known):
         text += f"; noise alone explains {known.median():.0%} of the variance between prompts (median)"
     return [{"text": text + ".", "figure": "fig-noise"}]
-
-
-def _spearman(scores: np.ndarray, gold: np.ndarray) -> np.ndarray:
-    """Spearman correlation of every row with gold; NaN where either is constant."""
-    a = stats.rankdata(scores, axis=1)
-    b = stats.rankdata(gold)
-    a, b = a - a.mean(axis=1, keepdims=True), b - b.mean()
-    size = np.sqrt((a**2).sum(axis=1) * (b**2).sum())
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(size > 0, a @ b / size, np.nan)
 
 
 def _pairs(

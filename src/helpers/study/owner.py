@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 from helpers.base.errors import StudyError
-from helpers.base.files import project_root, write_json
+from helpers.base.files import project_root, read_json, write_json
 
 NAME = "study_file.json"
 
@@ -38,10 +37,7 @@ def check_owner(folder: Path, name: str, file: Path) -> None:
 
 def owner_of(folder: Path) -> str | None:
     """The study file of a run folder as `shown_file` writes it; None where the folder does not say."""
-    try:
-        owner = json.loads((folder / NAME).read_text(encoding="utf-8"))["study_file"]
-    except (OSError, ValueError, TypeError, KeyError):
-        return None
+    owner = (read_json(folder / NAME) or {}).get("study_file")
     return owner if isinstance(owner, str) else None
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from helpers.base.files import digest
+from helpers.base.hashes import digest
 from helpers.models.application import Prefixes, has_sides, prefixes
 from helpers.models.load import LoadedModel
 from helpers.prompts.prompt import Prompt

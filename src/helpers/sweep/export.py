@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from helpers.base.errors import StudyError
-from helpers.base.files import digest, replacing, write_json
+from helpers.base.files import read_json, replacing, write_json
+from helpers.base.hashes import digest
 from helpers.base.paths import below, is_plain, safe_name
 from helpers.models.source import PACKAGED
 from helpers.study.spec import ModelSpec, Study
@@ -109,15 +110,8 @@ def _settings_of(records: list[dict[str, Any]], split: str) -> dict[str, Any]:
 
 def _read_manifest(folder: Path) -> dict[str, list[str]]:
     """What was exported before, by file; an entry that is no file below `results` is not ours and is left out."""
-    try:
-        found = {
-            str(name): cells
-            for name, cells in dict(json.loads((folder / MANIFEST).read_text(encoding="utf-8"))).items()
-        }
-    except (OSError, ValueError, TypeError, RecursionError):
-        return {}
     kept = {}
-    for name, cells in found.items():
+    for name, cells in (read_json(folder / MANIFEST) or {}).items():
         with contextlib.suppress(StudyError):
             path = below(folder / RESULTS, name.removeprefix(f"{RESULTS}/"))
             if not path.is_dir():

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from helpers.base.files import digest
+from helpers.base.hashes import digest
 from helpers.models.batches import token_counts
 from helpers.models.load import LoadedModel
 from helpers.models.role import Role

@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 
 from helpers.base.errors import StudyError
+from helpers.base.files import read_json
 from helpers.base.phrases import choose, out_of
 from helpers.study.spec import Study, TaskSpec
 from helpers.sweep.cell import prompts_of
@@ -168,7 +169,7 @@ def _unfinished(
             errors = _cell_errors(place, listed)
             parts = {(c.subset, c.split) for c in listed or []}
             parts = parts or _parts_of(task, {key[:2] for key in [*finished, *errors]})
-            group = _read_json(place / GROUP_ERROR)
+            group = read_json(place / GROUP_ERROR)
             stems = {(c.subset, c.split, c.prompt_id): c.stem for c in listed or []}
             for prompt in prompts_of(study, prompts, task.name):
                 for subset, split in sorted(parts):
@@ -208,7 +209,7 @@ def _cell_errors(place: Path, listed: list[ListedCell] | None) -> dict[tuple[str
     """The recorded errors of a group's cells, by subset, split and prompt; of listed cells only where there is a list."""
     stems = None if listed is None else {c.stem for c in listed}
     paths = [p for p in place.glob("*.error.json") if stems is None or p.name.split(".")[0] in stems]
-    return {_part_and_prompt(e["slot"]): e for e in map(_read_json, paths) if e and "slot" in e}
+    return {_part_and_prompt(e["slot"]): e for e in map(read_json, paths) if e and "slot" in e}
 
 
 def _parts_of(task: TaskSpec, seen: set[tuple[str, str]]) -> set[tuple[str, str]]:
@@ -249,13 +250,6 @@ def export_mteb(study: Study, folder: Path, prompts: pd.DataFrame) -> int:
     Files of earlier exports that are not among them are removed.
     """
     return export_cells(study, folder, current_cells(study, folder, prompts))
-
-
-def _read_json(path: Path) -> dict[str, Any] | None:
-    try:
-        return dict(json.loads(path.read_text(encoding="utf-8")))
-    except (OSError, ValueError):
-        return None
 
 
 def prompt_label(kind: str, text: str | None) -> str:

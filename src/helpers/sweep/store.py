@@ -5,7 +5,6 @@ A folder keeps results of earlier settings, so that going back to them costs not
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -13,7 +12,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from helpers.base.files import digest, write_json
+from helpers.base.files import read_json, write_json
+from helpers.base.hashes import digest
 from helpers.base.paths import below, safe_name
 from helpers.study.spec import ModelSpec, Study, TaskSpec
 
@@ -70,12 +70,12 @@ def forget_cells(place: Path) -> None:
 
 def _read(place: Path) -> dict[str, Any] | None:
     try:
-        content = json.loads((place / NAME).read_text(encoding="utf-8"))
+        content = read_json(place / NAME) or {}
         stems = [row[0] for row in content["cells"]]
         if not all(STEM.fullmatch(stem) for stem in stems):  # they become paths
             return None
         return {"settings": content["settings"], "cells": content["cells"]}
-    except (OSError, ValueError, TypeError, KeyError, IndexError, RecursionError):
+    except (TypeError, KeyError, IndexError):
         return None
 
 
@@ -115,9 +115,10 @@ def request_of(study: Study, prompt_ids: Sequence[str]) -> str:
 
 def read_note(place: Path) -> GroupNote | None:
     """The note in a group's folder; None where there is none or it is not readable."""
+    note = read_json(place / NOTE)
     try:
-        return GroupNote(**json.loads((place / NOTE).read_text(encoding="utf-8")))
-    except (OSError, ValueError, TypeError):
+        return None if note is None else GroupNote(**note)
+    except TypeError:
         return None
 
 

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from scipy.stats import rankdata
 
-from helpers.base.stats import paired_interval
+from helpers.base.stats import paired_interval, score_draws
 from helpers.base.ties import zeroed
 from helpers.scores.cells import task_scores
 from helpers.study.spec import Study, TaskSpec
@@ -87,17 +86,11 @@ def _unit_interval(
         low, high = paired_interval([(both["score"] - both["score_base"]).to_numpy(float)], n_boot, seed)
         return low, high, len(both)
     gold, after, before = (both[c].to_numpy(float) for c in ("gold", "score", "score_base"))
-    rng = np.random.default_rng(seed)
-    draws = []
-    for _ in range(min(n_boot, 1000)):
-        take = rng.integers(0, len(gold), len(gold))
-        draws.append(_spearman(after[take], gold[take]) - _spearman(before[take], gold[take]))
-    low, high = zeroed(np.nanquantile(draws, [0.025, 0.975])) if draws else (np.nan, np.nan)
+    draws = score_draws(np.c_[after, before], min(n_boot, 1000), seed, gold)
+    low, high = (
+        zeroed(np.nanquantile(draws[:, 0] - draws[:, 1], [0.025, 0.975])) if n_boot else (np.nan, np.nan)
+    )
     return float(low), float(high), len(both)
-
-
-def _spearman(x: np.ndarray, y: np.ndarray) -> float:
-    return float(np.corrcoef(rankdata(x), rankdata(y))[0, 1])
 
 
 def sensitivity_change(

@@ -19,7 +19,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from helpers.base.files import digest, project_root, write_json
+from helpers.base.files import project_root, read_json, write_json
+from helpers.base.hashes import digest
 from helpers.base.paths import below
 from helpers.models.load import LoadedModel, load_model
 from helpers.study.run import follow_umask
@@ -220,11 +221,7 @@ def _save(loaded: LoadedModel, folder: Path, work: Path, record: dict[str, Any])
 
 def _record(folder: Path) -> dict[str, Any] | None:
     """`training.json` of a whole model folder, None where there is none."""
-    try:
-        record = json.loads((folder / RECORD).read_text(encoding="utf-8"))
-        return dict(record) if (folder / "modules.json").is_file() else None
-    except (OSError, ValueError):
-        return None
+    return read_json(folder / RECORD) if (folder / "modules.json").is_file() else None
 
 
 def log_table(tuned: list[Tuned]) -> pd.DataFrame:

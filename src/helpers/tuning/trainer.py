@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Callable
 from pathlib import Path
@@ -21,6 +20,7 @@ from sentence_transformers.base.evaluation import BaseEvaluator
 from transformers import EarlyStoppingCallback, PrinterCallback, ProgressCallback, TrainerCallback
 from transformers.trainer_utils import get_last_checkpoint
 
+from helpers.base.files import read_json
 from helpers.base.progress import in_lab
 from helpers.study.tuning import TrainingSettings
 from helpers.tuning.adapters import add_adapters, merge_adapters
@@ -228,11 +228,9 @@ def last_checkpoint(folder: Path, progress: Progress = log.info) -> str | None:
 
 
 def _is_whole(checkpoint: Path) -> bool:
-    try:
-        json.loads((checkpoint / "trainer_state.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return False
-    return (checkpoint / "rng_state.pth").is_file()
+    return (
+        read_json(checkpoint / "trainer_state.json") is not None and (checkpoint / "rng_state.pth").is_file()
+    )
 
 
 def log_table(history: list[dict[str, Any]]) -> pd.DataFrame:
