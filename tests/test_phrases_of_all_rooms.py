@@ -34,9 +34,6 @@ from helpers.sensitivity import agreement, audit
 from helpers.sensitivity import place as sensitivity
 from helpers.sensitivity import words as sensitivity_words
 from helpers.sweep import findings as sweep_findings
-from helpers.tuning import findings as tuning_findings
-from helpers.tuning import words as tuning_words
-from helpers.tuning.train import BASELINE
 
 
 def test_a_number_and_its_noun_agree():
@@ -108,24 +105,6 @@ def pools() -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)
 
 
-def gains() -> pd.DataFrame:
-    rows = [{"preset": p, "seed": 1, "instruction_id": f"i{n}", "text": f"text {n}", "group": "vague", "control": False,
-             "relevant": n < 7, "gain": 0.2, "before": 0.1, "after": 0.3} for p in ("x", "y") for n in range(47)]  # fmt: skip
-    return pd.DataFrame(rows)
-
-
-def recalls() -> pd.DataFrame:
-    rows = [(p, s, "T", "default", pool, "recall_at_1", 0.5 + d, 9, 0.5, d, d - 0.1, d + 0.1)
-            for p, s, d in (("x", 1, 0.25), ("y", 2, -0.25), ("x+ablation", 1, 0.01)) for pool in ("normal", "paraphrase")]  # fmt: skip
-    rows += [(BASELINE, -1, "T", "default", "paraphrase", "recall_at_1", 0.5, 9, *[np.nan] * 4)]
-    return frame("preset seed task language pool metric value n before difference low high", *rows)
-
-
-def effects() -> pd.DataFrame:
-    rows = [("m", t, d, d - 0.05, d + 0.05) for t, d in (("A", -0.2), ("B", -0.2), ("C", 0.2), ("D", 0.0))]
-    return frame("model task difference low high", *rows)
-
-
 def spread() -> pd.DataFrame:
     rows = [(m, t, 9, 0.2, 0.1, 0.3, True, p, label, 0.9) for m in ("base", "m")
             for t, p, label in (("T", 1.0, "inflated"), ("U", 0.5, "undecided"))]  # fmt: skip
@@ -161,16 +140,8 @@ SENTENCES = {
     geometry_words.structure: [geometry()],
     geometry_words.shift: [geometry()],
     geometry_words.distractors: [pools()],
-    tuning_words.recall: [recalls()],
-    tuning_words.instruction_gains: [gains()],
-    tuning_words.side_effects: [effects()],
     report_words.pools: [frame("normal paraphrase", (0.8, 0.2), (0.5, 0.5))],
     report_words.intervals: [frame("default low high verdict", (0.9, 0.4, 0.6, ""), (0.5, 0.4, 0.6, ""))],
-    tuning_words.loss: [frame("preset seed step loss", ("x", 1, 2, 0.5), ("x", 1, 1, 2.0), ("y", 1, 1, 1.0))],
-    tuning_findings.recall_findings: [recalls()],
-    tuning_findings.contrast_findings: [recalls()],
-    tuning_findings.gain_findings: [gains()],
-    tuning_findings.effect_findings: [effects()],
     geometry_report.distractor_summary: [pools()],
     prompts_comparison.findings: [frame(
         "model task first second first_prompts second_prompts difference differs",
@@ -229,15 +200,8 @@ def test_findings_of_the_geometry_do_not_depend_on_the_order_of_rows():
     assert any("In 2 of 2 combinations of model, task and subset (1 model, 1 task)" in line for line in first)
 
 
-def test_findings_of_the_sensitivity_do_not_depend_on_the_order_of_rows():
-    first = tuning_findings.sensitivity_findings(spread(), ranks(), "base")
-    assert len(first) == 3
-    mixed = tuning_findings.sensitivity_findings(spread()[::-1], ranks()[::-1], "base")
-    assert sorted(map(str, mixed)) == sorted(map(str, first))
-
-
 WORDS = [
-    prompts_words, scores_words, sensitivity_words, leaderboard_words, geometry_words, tuning_words, report_words,
+    prompts_words, scores_words, sensitivity_words, leaderboard_words, geometry_words, report_words,
 ]  # fmt: skip
 
 
@@ -245,7 +209,7 @@ def test_every_sentence_about_tables_is_among_those_that_were_permuted():
     """A new claim must come into the list, or stand here with the reason."""
     elsewhere = {
         "relevance", "wins",  # tested by themselves above
-        "dev", "honest",  # the same code as loss; largest_choice of hacking
+        "honest",  # largest_choice of hacking
         "scenarios", "triangle", "prompt_similarity",  # counts and shares: test_claims
     }  # fmt: skip
     here = {f.__name__ for f in SENTENCES if f.__module__ in {module.__name__ for module in WORDS}}
@@ -265,48 +229,6 @@ def test_the_order_of_models_is_compared_between_all_choices_of_defaults():
 
 
 # -- ties, signs and units -------------------------------------------------------------------------------------------
-
-
-def test_a_tie_for_the_best_ten_is_shared_between_all_that_tie():
-    """47 instructions with one gain, 7 of them relevant: 10 x 7 / 47 of the best ten."""
-    text = tuning_findings.gain_findings(gains())[0]["text"]
-    assert "of the 10 instructions that gained most among paraphrases 1.49 describe the task" in text
-    assert "47 tie for 10 places" in text
-    untied = gains().assign(gain=lambda t: 0.2 - 0.001 * t.groupby("preset").cumcount())
-    assert " 7 describe the task; of all 47 it is 15%" in tuning_findings.gain_findings(untied)[0]["text"]
-
-
-def test_only_instructions_that_gained_are_among_those_that_gained_most():
-    few = gains().assign(gain=lambda t: np.where(t["instruction_id"] == "i0", 0.2, -0.1))
-    assert (
-        "of the 1 instruction that gained most among paraphrases 1 describes the task"
-        in (tuning_findings.gain_findings(few)[0]["text"])
-    )
-
-
-def test_the_largest_change_goes_by_size_and_shows_its_sign():
-    fell = recalls()[lambda t: t["difference"] < 0]
-    small = fell.assign(preset="z", difference=-0.01, low=-0.02, high=0.0)
-    fell = fell.assign(difference=-0.3, low=-0.4, high=-0.2)
-    text = tuning_words.recall(pd.concat([small, fell]))
-    assert text.startswith("Largest change of recall@1 among paraphrases: -0.300 (y, seed 2;")
-    assert "+0.250 (x, seed 1" in tuning_words.recall(
-        recalls()
-    ) and "-0.250 (y, seed 2" in tuning_words.recall(recalls())
-
-
-def test_losses_and_gains_are_called_so():
-    text = tuning_findings.effect_findings(effects())[0]["text"]
-    assert "the largest loss is -0.2000 (A and B), the largest gain is +0.2000 (C)" in text
-    lost = tuning_findings.effect_findings(effects()[:2])[0]["text"]
-    assert "no task shows a gain" in lost and "least" not in lost
-
-
-def test_trainings_times_instructions_are_not_instructions():
-    text = tuning_words.instruction_gains(gains())
-    assert "94 of 94 cases" in text and "(47 instructions, 2 trainings)" in text
-    one = gains()[lambda t: t["preset"] == "x"]
-    assert "47 of 47 instructions" in tuning_words.instruction_gains(one)
 
 
 def test_instructions_times_languages_are_not_instructions():

@@ -12,7 +12,6 @@ from helpers.prompts.statistics import style
 from helpers.report import words as report_words
 from helpers.scores import words as scores_words
 from helpers.sensitivity import words as sensitivity_words
-from helpers.tuning import words as tuning_words
 
 
 def frame(columns: str, *rows: tuple) -> pd.DataFrame:
@@ -191,36 +190,6 @@ def test_distractors_take_the_best_instruction_of_each_pool():
     assert (
         geometry_words.distractors(table[table["pool"] == "normal"])
         == "No task has paraphrases of its queries"
-    )
-
-
-def test_training():
-    log = frame("preset seed step loss", ("x", 1, 2, 0.5), ("x", 1, 1, 2.0), ("y", 1, 1, 1.0))
-    assert (
-        tuning_words.loss(log)
-        == "The training loss from first to last: x, seed 1 2.00 to 0.50; y, seed 1 1.00 to 1.00"
-    )
-    assert tuning_words.dev(log).endswith("not logged")
-    recalls = frame("preset seed language pool metric difference low high", *[
-        ("x", 1, "eng", "paraphrase", "recall_at_1", 0.2, 0.1, 0.3), ("x", 1, "eng", "normal", "recall_at_1", 0.9, 0.8, 1.0),
-        ("y", 2, "eng", "paraphrase", "recall_at_1", 0.1, np.nan, np.nan)])  # fmt: skip
-    assert tuning_words.recall(recalls) == (
-        "Largest change of recall@1 among paraphrases: +0.200 (x, seed 1; 95 % interval +0.100 to +0.300)"
-    )
-    gains = frame(
-        "preset seed instruction_id group control gain",
-        ("x", 1, "i", "vague", False, 0.1),
-        ("x", 1, "j", "vague", False, -0.1),
-        ("x", 1, "none", "none", False, 0.3),
-        ("x", 1, "c", "vague", True, 0.3),
-    )
-    assert tuning_words.instruction_gains(gains) == (
-        "Recall@1 among paraphrases rose for 1 of 2 instructions and fell for 1"
-    )
-    effects = frame("task difference low high", ("T", -0.2, -0.3, -0.1), ("U", 0.1, -0.1, 0.3))
-    assert (
-        tuning_words.side_effects(effects)
-        == "The main score of other tasks fell in 1 and rose in 0 of 2 cases"
     )
 
 

@@ -8,10 +8,10 @@ import pytest
 
 from helpers.study.load import load_study
 from helpers.study.run import run_folder
-from helpers.tuning.evaluation import contrast_table, recall_table
+from helpers.tuning.evaluation import contrast_table, query_scores, recall_table, searches
 from helpers.tuning.sets import tuning_data
-from helpers.tuning.study import recall_scores
-from helpers.tuning.train import BASELINE, fine_tune
+from helpers.tuning.train import fine_tune, rows_for
+from helpers.tuning.trained import compared, finetuning_of, stacked
 
 
 @pytest.mark.slow
@@ -20,15 +20,23 @@ def test_query_side_negatives_help_among_paraphrases_and_the_ablation_does_not(t
     finished = run_folder("demo") / "models"
     if finished.is_dir():  # those of the last report; the identity decides whether they count
         shutil.copytree(finished, tmp_path / "models")
-    data = tuning_data(study)
-    tuned = fine_tune(study, tmp_path, data)
-    scores = recall_scores(study, tmp_path, data, tuned)
-    table = recall_table(scores, BASELINE, 2000, 42)
+    data, spec = tuning_data(study), finetuning_of(study)
+    tuned = [
+        fine_tune(study, tmp_path, data, rows_for(spec, data, preset, seed), preset, seed)
+        for preset in spec.presets
+        for seed in spec.seeds
+    ]
+    test = searches(data.sets("test"), spec)
+    models = compared(study, tmp_path, tuned, {})
+    scores = stacked(
+        {(preset, seed): query_scores(model, test, study.seed) for preset, seed, model in models}
+    )
+    table = recall_table(scores, 2000, 42)
     at = table[table["metric"] == "recall_at_1"].set_index(["preset", "pool"])
     gained, still = at.loc[("distractor", "paraphrase")], at.loc[("ablation", "paraphrase")]
     assert gained["low"] > 0 and gained["difference"] > 0.08
     assert still["low"] <= 0
     assert at.loc[("distractor", "normal"), "difference"] >= -0.03
-    contrast = contrast_table(scores, "ablation", 2000, 42)
+    contrast = contrast_table(scores, 2000, 42)
     side = contrast[(contrast["metric"] == "recall_at_1") & (contrast["pool"] == "paraphrase")].iloc[0]
     assert side["low"] > 0

@@ -23,7 +23,8 @@ from helpers.study.load import load_study
 from helpers.study.spec import Study
 from helpers.study.tuning import FinetuningSpec
 from helpers.tuning.sets import tuning_data
-from helpers.tuning.train import fine_tune, log_table, settings_table
+from helpers.tuning.train import fine_tune, log_table, rows_for, settings_table
+from helpers.tuning.trained import Tuned, finetuning_of
 
 SHARED = {"n_negatives": 2, "max_steps": 4, "batch_size": 4, "eval_steps": 2, "checkpoint_steps": 2}
 QUICK = {
@@ -64,6 +65,16 @@ def quiet(_: str) -> None:
     return None
 
 
+def train(study: Study, run: Path, say=quiet) -> list[Tuned]:
+    """Every preset with every seed, as notebook 06 trains them."""
+    spec, data = finetuning_of(study), tuning_data(study)
+    return [
+        fine_tune(study, run, data, rows_for(spec, data, preset, seed), preset, seed, say)
+        for preset in spec.presets
+        for seed in spec.seeds
+    ]
+
+
 def weights(folder: Path) -> torch.Tensor:
     from sentence_transformers import SentenceTransformer
 
@@ -73,8 +84,7 @@ def weights(folder: Path) -> torch.Tensor:
 
 def test_trained_once_saved_as_a_model_and_reused(tmp_path):
     study = study_of(tmp_path)
-    data = tuning_data(study)
-    first = fine_tune(study, tmp_path / "run", data, quiet)[0]
+    first = train(study, tmp_path / "run")[0]
     assert not first.reused and first.folder.name == "distractor-seed42"
     assert not (tmp_path / "run" / "training" / "distractor-seed42").exists()
     log = first.log.set_index("step")
@@ -86,7 +96,7 @@ def test_trained_once_saved_as_a_model_and_reused(tmp_path):
     vectors = load_model(first.spec).embed(["a text"], prefix="Instruct: x\nQuery: ")
     assert vectors.shape == (1, 32) and load_model(first.spec).st.max_seq_length == 64
 
-    again = fine_tune(study, tmp_path / "run", data, quiet)[0]
+    again = train(study, tmp_path / "run")[0]
     assert again.reused and again.seconds == first.seconds
     pd.testing.assert_frame_equal(again.log, first.log)
     table = settings_table([first])
@@ -94,14 +104,14 @@ def test_trained_once_saved_as_a_model_and_reused(tmp_path):
     assert log_table([first])["preset"].unique().tolist() == ["distractor"]
 
     other = load_study(study, **{"finetuning.training.learning_rate": 1e-3})
-    assert not fine_tune(other, tmp_path / "run", data, quiet)[0].reused
+    assert not train(other, tmp_path / "run")[0].reused
 
 
 KILLED = """
 import os, signal, sys
 from pathlib import Path
 from helpers.tuning import trainer
-from helpers.tuning.train import fine_tune
+from helpers.tuning.train import fine_tune, rows_for
 from helpers.study.load import load_study
 from helpers.tuning.sets import tuning_data
 
@@ -112,14 +122,15 @@ class Kill(trainer.ProgressLine):
 
 trainer.ProgressLine = Kill
 study = load_study(Path(sys.argv[1]))
-fine_tune(study, Path(sys.argv[2]), tuning_data(study), print)
+data = tuning_data(study)
+rows = rows_for(study.finetuning, data, "distractor", 42)
+fine_tune(study, Path(sys.argv[2]), data, rows, "distractor", 42)
 """
 
 
 def test_killed_training_goes_on_and_ends_like_an_undisturbed_one(tmp_path):
     study = study_of(tmp_path)
-    data = tuning_data(study)
-    whole = fine_tune(study, tmp_path / "whole", data, quiet)[0]
+    whole = train(study, tmp_path / "whole")[0]
     command = [
         sys.executable,
         "-c",
@@ -134,7 +145,7 @@ def test_killed_training_goes_on_and_ends_like_an_undisturbed_one(tmp_path):
     (work / "checkpoint-3").mkdir()  # as if the kill had hit while a checkpoint was written
 
     said: list[str] = []
-    resumed = fine_tune(study, tmp_path / "killed", data, said.append)[0]
+    resumed = train(study, tmp_path / "killed", said.append)[0]
     assert any("resuming from checkpoint-2" in line for line in said)
     assert torch.allclose(weights(resumed.folder), weights(whole.folder), atol=1e-6)
     columns = ["step", "loss", "learning_rate", "dev_recall_at_1_paraphrase"]
@@ -144,7 +155,7 @@ def test_killed_training_goes_on_and_ends_like_an_undisturbed_one(tmp_path):
 @pytest.mark.parametrize("preset", ["lora", "reler", "in-batch"])
 def test_other_presets_train_and_save_ordinary_models(tmp_path, preset):
     study = study_of(tmp_path, presets=[f"distractor+{preset}"], training={"max_steps": 2}, dev_fraction=0.0)
-    made = fine_tune(study, tmp_path / "run", tuning_data(study), quiet)[0]
+    made = train(study, tmp_path / "run")[0]
     base = Path(study.models[0].weights.removeprefix("path:"))
     assert weights(made.folder).shape == weights(base).shape
     assert not torch.equal(weights(made.folder), weights(base))
@@ -156,7 +167,7 @@ def test_early_stopping_keeps_the_best_checkpoint(tmp_path):
     study = study_of(
         tmp_path, training={"max_steps": 20, "learning_rate": 1e-12, "eval_steps": 1, "early_stopping": 2}
     )
-    made = fine_tune(study, tmp_path / "run", tuning_data(study), quiet)[0]
+    made = train(study, tmp_path / "run")[0]
     assert made.log["step"].max() < 20  # nothing is learnt at this rate, so it stops after two measurements
 
 
@@ -167,7 +178,7 @@ def test_paper_configuration_takes_steps_on_a_tiny_decoder(tmp_path):
     settings = FinetuningSpec(model="m").settings("distractor")
     assert (settings.learning_rate, settings.temperature, settings.n_negatives) == (1e-6, 0.05, 8)
     assert not settings.in_batch_negatives and not settings.mask_false_negatives and settings.epochs == 1
-    made = fine_tune(study, tmp_path / "run", tuning_data(study), quiet)
+    made = train(study, tmp_path / "run")
     assert [m.settings.hard_negative_probability for m in made] == [0.5, 0.0]
     assert all(m.log["step"].max() == 2 and m.settings.learning_rate == 1e-6 for m in made)
 
@@ -176,13 +187,13 @@ def test_a_model_that_pools_without_its_prompt_is_refused(tmp_path):
     study = study_of(tmp_path)
     model = study.models[0].model_copy(update={"include_prompt": False})
     with pytest.raises(ValueError, match="include_prompt: true"):
-        fine_tune(study.model_copy(update={"models": [model]}), tmp_path / "run", tuning_data(study), quiet)
+        train(study.model_copy(update={"models": [model]}), tmp_path / "run")
 
 
 def test_texts_that_are_cut_are_told_and_the_limit_is_given_back(tmp_path):
     study = study_of(tmp_path, training={"max_steps": 1, "max_length": 16}, dev_fraction=0.0)
     said: list[str] = []
-    made = fine_tune(study, tmp_path / "run", tuning_data(study), said.append)[0]
+    made = train(study, tmp_path / "run", said.append)[0]
     assert any("longer than 16 tokens" in line for line in said)
     assert load_model(made.spec).st.max_seq_length == 64
 
@@ -216,8 +227,7 @@ def test_adapters_resume_from_their_checkpoint(tmp_path, monkeypatch):
     from helpers.tuning import trainer
 
     study = study_of(tmp_path, presets=["distractor+lora"], dev_fraction=0.0)
-    data = tuning_data(study)
-    whole = fine_tune(study, tmp_path / "whole", data, quiet)[0]
+    whole = train(study, tmp_path / "whole")[0]
 
     def stop(self, args, state, control, **_):
         if state.global_step == 3:
@@ -226,6 +236,6 @@ def test_adapters_resume_from_their_checkpoint(tmp_path, monkeypatch):
     with monkeypatch.context() as patched:
         patched.setattr(trainer.ProgressLine, "on_step_end", stop)
         with pytest.raises(RuntimeError, match="stopped"):
-            fine_tune(study, tmp_path / "stopped", data, quiet)
-    resumed = fine_tune(study, tmp_path / "stopped", data, quiet)[0]
+            train(study, tmp_path / "stopped")
+    resumed = train(study, tmp_path / "stopped")[0]
     assert torch.allclose(weights(resumed.folder), weights(whole.folder), atol=1e-6)

@@ -56,7 +56,7 @@ CHAPTERS = {
             "geometry.projection",
         ),
     ),
-    "Fine-tuning": ("tuning.data", "tuning.loss", "tuning.reler", "tuning.evaluation", "tuning.study"),
+    "Fine-tuning": ("tuning.data", "tuning.loss", "tuning.reler", "tuning.evaluation", "tuning.instructions"),
     "Titles of the figures": tuple(
         f"{room}.words"
         for room in ("prompts", "scores", "sensitivity", "leaderboard", "geometry", "tuning", "report")

@@ -9,8 +9,9 @@ import pandas as pd
 from helpers.base.files import replacing
 from helpers.study.spec import ModelSpec
 from helpers.study.tuning import FinetuningSpec
+from helpers.tuning.evaluation import change_text
 from helpers.tuning.sets import TuningData
-from helpers.tuning.train import Tuned
+from helpers.tuning.trained import Tuned
 
 
 def write_card(
@@ -28,7 +29,7 @@ def card(
 ) -> str:
     """The card as Markdown with the Hub's metadata in front."""
     settings = tuned.settings
-    own = recalls[(recalls["preset"] == tuned.preset) & (recalls["seed"] == tuned.seed)]
+    measured = recalls[(recalls["preset"] == tuned.preset) & (recalls["seed"] == tuned.seed)]
     parts = [
         "---",
         "library_name: sentence-transformers",
@@ -73,7 +74,7 @@ def card(
         "",
         "## Results on the test part",
         "",
-        *_results(own),
+        *_results(measured),
         "",
         "Difference to the base model with a 95 % interval (paired bootstrap over queries). Pools: the targets alone; "
         "with foreign questions; with a paraphrase of every query.",
@@ -102,10 +103,9 @@ def _results(rows: pd.DataFrame) -> list[str]:
         return ["Not measured."]
     lines = ["| language | pool | metric | before | after | difference |", "|---|---|---|---|---|---|"]
     for r in rows.itertuples(index=False):
-        interval = "" if pd.isna(r.low) else f" [{r.low:+.3f}, {r.high:+.3f}]"
         name = r.language if r.language != "default" else ""
         lines.append(
-            f"| {name} | {r.pool} | {r.metric} | {r.before:.3f} | {r.value:.3f} | {r.difference:+.3f}{interval} |"
+            f"| {name} | {r.pool} | {r.metric} | {r.before:.3f} | {r.value:.3f} | {change_text(r)} |"
         )
     return lines
 
@@ -116,5 +116,5 @@ def _one_line(text: str) -> str:
 
 def _inside(spec: ModelSpec) -> str:
     """The folder as a study would name it; of a folder outside the project only its last part."""
-    place = spec.weights.removeprefix("path:")
-    return Path(place).name if Path(place).is_absolute() else place
+    folder = spec.weights.removeprefix("path:")
+    return Path(folder).name if Path(folder).is_absolute() else folder

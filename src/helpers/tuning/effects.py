@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -10,20 +10,24 @@ import pandas as pd
 
 from helpers.base.stats import paired_interval, score_draws
 from helpers.base.ties import zeroed
-from helpers.scores.cells import task_scores
+from helpers.leaderboard.random_ranks import random_boards, rank_table
+from helpers.scores.cells import prompt_scores, task_scores
+from helpers.sensitivity.place import sensitivity_table
 from helpers.study.spec import Study, TaskSpec
 from helpers.sweep.results import SCORES, conform, query_scores_table, scores_table
 from helpers.sweep.run import run_sweep
 from helpers.sweep.variants import other_models
 from helpers.sweep.work import devices
-from helpers.tuning.sets import finetuning_of
-from helpers.tuning.study import Progress, every_model
-from helpers.tuning.train import BASELINE, Tuned, quiet_bars
+from helpers.tuning.trained import BASELINE, Tuned, finetuning_of, quiet_bars, specs_of
 
 
 @quiet_bars()
 def swept(
-    study: Study, folder: Path, tuned: Sequence[Tuned], prompts: pd.DataFrame, progress: Progress = print
+    study: Study,
+    folder: Path,
+    tuned: Sequence[Tuned],
+    prompts: pd.DataFrame,
+    progress: Callable[[str], None] = print,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Send base and tuned models through the sweep: (scores, query_scores) as of step 02.
 
@@ -36,7 +40,7 @@ def swept(
         return conform(pd.DataFrame(), SCORES), pd.DataFrame()
     tasks = [next((t for t in study.tasks if t.name == n), TaskSpec(name=n)) for n in names]
     going = [BASELINE, *(spec.presets if spec.swept_presets is None else spec.swept_presets)]
-    models = [model for preset, _, model in every_model(study, tuned) if preset in going]
+    models = [model for preset, _, model in specs_of(study, tuned) if preset in going]
     # Without GPUs further processes would only start for these few groups, not speed them up.
     sweep = study.sweep if devices() else study.sweep.model_copy(update={"workers": 1})
     some = study.model_copy(update={"models": models, "tasks": tasks, "sweep": sweep})
@@ -102,10 +106,6 @@ def sensitivity_change(
     model's rank interval on the board of the study's other models (`others`, scores of step 02, without further variants of
     the base model) and itself, prompts drawn at random; the base model's row is the board before.
     """
-    from helpers.leaderboard.random_ranks import random_boards, rank_table
-    from helpers.scores.cells import prompt_scores
-    from helpers.sensitivity.place import sensitivity_table
-
     cells = task_scores(scores[scores["task"].isin(tasks)])
     if cells.empty:
         return pd.DataFrame(), pd.DataFrame()

@@ -25,6 +25,7 @@ from helpers.tuning.data import (
     remove_near_duplicates,
     split_by_target,
 )
+from helpers.tuning.trained import finetuning_of
 
 
 @dataclass
@@ -32,8 +33,8 @@ class TuningData:
     """Everything a fine-tuning is trained and judged on.
 
     examples: id, query, paraphrase, target, language, group, split. report: what was left out and why. targets: the
-    texts that are searched, per language (of the dev part at most `dev_pool`, those of its own included). kind: retrieval
-    or bitext-mining.
+    texts that are searched, per language (of the dev part at most `dev_pool`, drawn with `seed`, its own targets
+    included). kind: retrieval or bitext-mining.
     """
 
     name: str
@@ -43,52 +44,53 @@ class TuningData:
     targets: dict[str, list[str]]
     dev_pool: int = 1000
 
+    seed: int = 42
+
     @property
     def fingerprint(self) -> str:
         return fingerprint(self.examples)
 
     def part(self, split: str) -> pd.DataFrame:
+        """The examples of a part: train, dev or test."""
         return self.examples[self.examples["split"] == split].reset_index(drop=True)
 
     def sets(self, split: str) -> list[InstructedSet]:
-        """The part as search sets, one per language: pools and statistics are those of the geometry's sets.
+        """The part dev or test as search sets, one per language: pools and statistics are those of the geometry's sets.
 
-        Random distractors come from the training part's queries, which in the test pool are foreign.
+        Random distractors come from the training part's queries, which are foreign there.
         """
-        part, found = self.part(split), []
-        foreign = self.part("train" if split != "train" else "test")
-        for language, rows in part.groupby("language", sort=True):
-            pool = self.targets.get(str(language), [])
-            if split == "dev":  # measured again and again while training
-                others = sorted(set(pool) - set(rows["target"]))
-                left = max(self.dev_pool - rows["target"].nunique(), 0)
-                pool = [others[i] for i in np.random.default_rng(0).permutation(len(others))[:left]]
-            texts = list(dict.fromkeys([*rows["target"], *pool]))
-            number = {text: str(n) for n, text in enumerate(texts)}
-            queries = dict(zip(rows["id"], rows["query"], strict=True))
-            one = SearchSet(
-                self.name,
-                str(language) or "default",
-                split,
-                str(language),
-                queries,
-                {n: text for text, n in number.items()},
-                {i: {number[t]: 1} for i, t in zip(rows["id"], rows["target"], strict=True)},
-                dict(zip(rows["id"], rows["paraphrase"], strict=True)),
-            )
-            own = foreign.loc[foreign["language"] == language, "query"].tolist()
-            sources = [("the training part", own), ("other languages", foreign["query"].tolist())]
-            bank: Any = self.kind
-            kind = "bitext-mining" if bank == "bitext-mining" else "question-answering"
-            found.append(InstructedSet(one, bank, kind, sources, "the examples"))
-        return found
+        return [self._set(split, str(k), rows) for k, rows in self.part(split).groupby("language", sort=True)]
+
+    def _set(self, split: str, language: str, rows: pd.DataFrame) -> InstructedSet:
+        pool = self.targets.get(language, [])
+        if split == "dev":  # measured again and again while training
+            others = sorted(set(pool) - set(rows["target"]))
+            left = max(self.dev_pool - rows["target"].nunique(), 0)
+            pool = [others[i] for i in np.random.default_rng(self.seed).permutation(len(others))[:left]]
+        number = {text: str(n) for n, text in enumerate(dict.fromkeys([*rows["target"], *pool]))}
+        search = SearchSet(
+            self.name,
+            language or "default",
+            split,
+            language,
+            queries=dict(zip(rows["id"], rows["query"], strict=True)),
+            targets={n: text for text, n in number.items()},
+            qrels={i: {number[t]: 1} for i, t in zip(rows["id"], rows["target"], strict=True)},
+            paraphrases=dict(zip(rows["id"], rows["paraphrase"], strict=True)),
+        )
+        train = self.part("train")
+        same = train.loc[train["language"] == language, "query"].tolist()
+        foreign = [("the training part", same), ("other languages", train["query"].tolist())]
+        bank: Any = self.kind
+        kind = "bitext-mining" if bank == "bitext-mining" else "question-answering"
+        return InstructedSet(search, bank, kind, foreign, "the examples")
 
 
 def tuning_data(study: Study) -> TuningData:
     """Load, clean, split and check the examples of a study; `StudyError` names what is missing.
 
-    The split, the draw of `max_examples` and nothing else depend on the study's seed, so that trainings with several
-    seeds share their test part.
+    The split, the draws of `max_examples` and of `dev_pool` depend on the study's seed and on no other, so that
+    trainings with several seeds share their test part.
     """
     spec = finetuning_of(study)
     name, kind, examples, targets = _load(spec, study)
@@ -109,26 +111,21 @@ def tuning_data(study: Study) -> TuningData:
         report,
         pool,
         spec.dev_pool,
+        study.seed,
     )
-
-
-def finetuning_of(study: Study) -> FinetuningSpec:
-    if study.finetuning is None:
-        raise StudyError(f"study {study.name}: step 06 needs the key 'finetuning'")
-    return study.finetuning
 
 
 Loaded = tuple[str, str, pd.DataFrame, dict[str, list[str]]]
 
 
 def _load(spec: FinetuningSpec, study: Study) -> Loaded:
-    source, _, place = spec.data.partition(":")
+    source, _, name = spec.data.partition(":")
     if source == "jsonl":
-        examples = read_examples(_find(place, study, "finetuning.data"))
-        return Path(place).stem, "retrieval", examples, _targets(examples)
+        examples = read_examples(_find(name, study, "finetuning.data"))
+        return Path(name).stem, "retrieval", examples, _targets(examples)
     if source == "squad":
         return _squad(spec, study)
-    return _task_examples(TASKS.get(source, place), spec, study)
+    return _task_examples(TASKS.get(source, name), spec, study)
 
 
 def read_examples(path: Path) -> pd.DataFrame:
@@ -190,26 +187,19 @@ def _task_examples(name: str, spec: FinetuningSpec, study: Study) -> Loaded:
     for subset in spec.subsets or list(task.hf_subsets):
         splits = [s for s in ("train", "test") if s in subset_data(task, subset)]
         for split in splits if len(splits) == 2 else [None]:
-            held = search_set(task, subset, split)
+            one = search_set(task, subset, split)
             several = len(task.hf_subsets) > 1
-            language = held.language if several or kind == "bitext-mining" else ""
-            texts = {f"{subset}/{q}" if several else q: t for q, t in held.queries.items()}
-            paraphrases = _paraphrases(spec, study, texts) or held.paraphrases
-            ids = dict(zip(held.queries, texts, strict=True))
-            best = {q: max(r, key=lambda t, r=r: r[t]) for q, r in held.qrels.items()}  # type: ignore[misc]
-            rows = [
-                (
-                    ids[q],
-                    text,
-                    paraphrases.get(ids[q]) or paraphrases.get(q) or "",
-                    held.targets[best[q]],
-                    language,
-                    split or "",
-                )
-                for q, text in held.queries.items()
-            ]
+            language = one.language if several or kind == "bitext-mining" else ""
+            texts = {f"{subset}/{q}" if several else q: t for q, t in one.queries.items()}
+            paraphrases = _paraphrases(spec, study, texts) or one.paraphrases
+            rows = []
+            for example, (query, text) in zip(texts, one.queries.items(), strict=True):
+                relevance = one.qrels[query]
+                paraphrase = paraphrases.get(example) or paraphrases.get(query) or ""
+                target = one.targets[max(relevance, key=relevance.__getitem__)]
+                rows.append((example, text, paraphrase, target, language, split or ""))
             frames.append(pd.DataFrame(rows, columns=[*EXAMPLE_COLUMNS, "part"]))
-            targets[language] = list(dict.fromkeys(held.targets.values()))
+            targets[language] = list(dict.fromkeys(one.targets.values()))
     examples = pd.concat(frames, ignore_index=True)
     if not examples["paraphrase"].ne("").any():
         raise StudyError(
@@ -262,11 +252,11 @@ def _paraphrases(spec: FinetuningSpec, study: Study, queries: dict[str, str]) ->
     return read_paraphrases(_find(spec.paraphrases, study, "finetuning.paraphrases"), queries)
 
 
-def _find(place: str, study: Study, key: str) -> Path:
+def _find(name: str, study: Study, key: str) -> Path:
     for root in (project_root(), study.task_data_root()):
-        if root is not None and (file := project_path(place, root)).is_file():
+        if root is not None and (file := project_path(name, root)).is_file():
             return file
-    raise StudyError(f"{key}: there is no file '{place}' in the project or the local task data")
+    raise StudyError(f"{key}: there is no file '{name}' in the project or the local task data")
 
 
 def _targets(examples: pd.DataFrame) -> dict[str, list[str]]:

@@ -12,7 +12,6 @@ import shutil
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -27,55 +26,19 @@ from helpers.study.run import follow_umask
 from helpers.study.spec import ModelSpec, Study
 from helpers.study.tuning import FinetuningSpec, TrainingSettings
 from helpers.tuning.data import fingerprint, training_rows
-from helpers.tuning.sets import TuningData, finetuning_of
-from helpers.tuning.trainer import LOG_COLUMNS
-
-BASELINE = "baseline"
-
+from helpers.tuning.evaluation import dev_measure
+from helpers.tuning.sets import TuningData
+from helpers.tuning.trained import Tuned, finetuning_of, quiet_bars, stacked
+from helpers.tuning.trainer import LOG_COLUMNS, run_training
 
 RECORD = "training.json"
 
 
-Measure = Callable[[Any], dict[str, float]]
-
-
-@dataclass
-class Tuned:
-    """One fine-tuned model: its place, what made it, how the training went. `seconds`: of training, not of reuse."""
-
-    preset: str
-    seed: int
-    folder: Path
-    settings: TrainingSettings
-    spec: ModelSpec
-    log: pd.DataFrame
-    seconds: float
-    reused: bool
-    identity: dict[str, Any]
-
-    @property
-    def label(self) -> str:
-        return self.spec.label
-
-
-@contextmanager
-def quiet_bars() -> Iterator[None]:
-    """Keep the bars of loading, saving and mapping out of a notebook; progress is told in lines. Also a decorator."""
-    from datasets.utils.logging import disable_progress_bar as disable_mapping
-    from datasets.utils.logging import enable_progress_bar as enable_mapping
-    from datasets.utils.logging import is_progress_bar_enabled as mapping_is_shown
-    from transformers.utils.logging import disable_progress_bar, enable_progress_bar, is_progress_bar_enabled
-
-    loading, mapping = is_progress_bar_enabled(), mapping_is_shown()
-    disable_progress_bar()
-    disable_mapping()
-    try:
-        yield
-    finally:
-        if loading:
-            enable_progress_bar()
-        if mapping:
-            enable_mapping()
+def rows_for(spec: FinetuningSpec, data: TuningData, preset: str, seed: int) -> pd.DataFrame:
+    """The rows that a preset trains on: `training_rows` of the part train."""
+    settings = spec.settings(preset)
+    part = data.part("train")
+    return training_rows(part, spec.prefix, settings.n_negatives, settings.hard_negative_probability, seed)
 
 
 @quiet_bars()
@@ -83,83 +46,48 @@ def fine_tune(
     study: Study,
     run_folder: Path,
     data: TuningData,
+    rows: pd.DataFrame,
+    preset: str,
+    seed: int,
     progress: Callable[[str], None] = print,
-    device: str | None = None,
-) -> list[Tuned]:
-    """Train every preset with every seed of a study, in the order of its file; finished ones are only read.
+) -> Tuned:
+    """Train the study's base model on the rows (`rows_for`) with the settings of one preset; a finished one is read.
 
-    Killed in a training, the next call goes on from its last checkpoint. A model whose identity (base weights,
+    Killed in its training, the next call goes on from the last checkpoint. A model whose identity (base weights,
     settings, seed, training rows, versions) has changed is trained anew.
     """
     spec = finetuning_of(study)
-    base = study.model_spec(spec.model)
-    found = []
-    for preset in spec.presets:
-        for seed in spec.seeds:
+    settings, base, name = spec.settings(preset), study.model_spec(spec.model), f"{preset}-seed{seed}"
+    folder, work = below(run_folder / "models", name), below(run_folder / "training", name)
+    loaded = load_model(base, device=study.sweep.device)
+    identity = identity_of(loaded, settings, seed, rows, data.part("dev"))
+    record = _record(folder)
+    reused = record is not None and record["identity"] == identity
+    if record is None or not reused:
+        progress(f"{name}: training on {len(rows)} rows of {data.name}")
+        with _clocked(work, identity) as seconds:
             measure = dev_measure(spec, data, study.seed)
-            found.append(_one(spec, base, data, preset, seed, run_folder, measure, progress, device))
-    return found
+            log = run_training(loaded.st, rows, settings, seed, work, measure, name, progress)
+        rows_of_log = log.astype(object).where(log.notna(), None).to_dict("records")
+        record = {"identity": identity, "seconds": seconds(), "log": rows_of_log}
+        _save(loaded, folder, work, record)
+    else:
+        progress(f"{name}: trained before, reused")
+    log = pd.DataFrame(record["log"])  # JSON sorts its keys
+    log = log[[*LOG_COLUMNS, *sorted(set(log) - set(LOG_COLUMNS))]].astype({"step": int})
+    made = tuned_spec(base, preset, seed, folder)
+    return Tuned(preset, seed, folder, settings, made, log, record["seconds"], reused, identity)
 
 
 def tuned_spec(base: ModelSpec, preset: str, seed: int, folder: Path) -> ModelSpec:
     """The tuned model as a model of a study; its path is relative to the project where it lies inside."""
     root = project_root()
-    place = folder.relative_to(root).as_posix() if folder.is_relative_to(root) else str(folder)
+    path = folder.relative_to(root).as_posix() if folder.is_relative_to(root) else str(folder)
     name = f"local/{base.name.rsplit('/', 1)[-1]}-{preset}-seed{seed}"
     keep = base.model_dump(
         include={"application", "template", "dtype", "max_length", "truncate_dim", "parameters"}
     )
-    return ModelSpec(name=name, label=f"{preset}, seed {seed}", weights=f"path:{place}", **keep)
-
-
-def rows_for(spec: FinetuningSpec, data: TuningData, settings: TrainingSettings, seed: int) -> pd.DataFrame:
-    """The rows that a preset trains on."""
-    part = data.part("train")
-    return training_rows(part, spec.prefix, settings.n_negatives, settings.hard_negative_probability, seed)
-
-
-def dev_measure(spec: FinetuningSpec, data: TuningData, seed: int) -> Measure | None:
-    """A function from a sentence-transformers model to the dev part's recall@1 per pool; None without a dev part."""
-    from helpers.tuning.evaluation import pool_recalls
-
-    sets = data.sets("dev") if len(data.part("dev")) else []
-    if not sets:
-        return None
-    return lambda model: pool_recalls(model, sets, spec, seed)
-
-
-def _one(
-    spec: FinetuningSpec,
-    base: ModelSpec,
-    data: TuningData,
-    preset: str,
-    seed: int,
-    run_folder: Path,
-    measure: Measure | None,
-    progress: Callable[[str], None],
-    device: str | None,
-) -> Tuned:
-    settings = spec.settings(preset)
-    name = f"{preset}-seed{seed}"
-    folder, work = below(run_folder / "models", name), below(run_folder / "training", name)
-    loaded = load_model(base, device=device)
-    rows = rows_for(spec, data, settings, seed)
-    identity = identity_of(loaded, settings, seed, rows, data.part("dev"))
-    made = tuned_spec(base, preset, seed, folder)
-    record = _record(folder)
-    if record is None or record["identity"] != identity:
-        progress(f"{name}: training on {len(rows)} rows of {data.name}")
-        log, seconds = _train(loaded, rows, settings, seed, work, identity, measure, name, progress)
-        rows_of_log = log.astype(object).where(log.notna(), None).to_dict("records")
-        record = {"identity": identity, "seconds": seconds, "log": rows_of_log}
-        _save(loaded, folder, work, record)
-        reused = False
-    else:
-        progress(f"{name}: trained before, reused")
-        reused = True
-    log = pd.DataFrame(record["log"])  # JSON sorts its keys
-    log = log[[*LOG_COLUMNS, *sorted(set(log) - set(LOG_COLUMNS))]].astype({"step": int})
-    return Tuned(preset, seed, folder, settings, made, log, record["seconds"], reused, identity)
+    return ModelSpec(name=name, label=f"{preset}, seed {seed}", weights=f"path:{path}", **keep)
 
 
 def identity_of(
@@ -176,33 +104,24 @@ def identity_of(
     return dict(json.loads(json.dumps(identity, default=str)))
 
 
-def _train(
-    loaded: LoadedModel,
-    rows: pd.DataFrame,
-    settings: TrainingSettings,
-    seed: int,
-    work: Path,
-    identity: dict[str, Any],
-    measure: Measure | None,
-    name: str,
-    progress: Callable[[str], None],
-) -> tuple[pd.DataFrame, float]:
-    from helpers.tuning.trainer import run_training
+@contextmanager
+def _clocked(work: Path, identity: dict[str, Any]) -> Iterator[Callable[[], float]]:
+    """The folder of a training's checkpoints, emptied where they are of other settings or data.
 
-    key, marker = digest(identity), work / "identity.txt"
+    Gives a function that says after the block how many seconds it has taken, those of killed attempts included.
+    """
+    key, marker, clock = digest(identity), work / "identity.txt", work / "seconds.txt"
     if work.is_dir() and (not marker.is_file() or marker.read_text("utf-8") != key):
-        shutil.rmtree(work)  # checkpoints of other settings or data
+        shutil.rmtree(work)
     work.mkdir(parents=True, exist_ok=True)
     marker.write_text(key, "utf-8")
-    clock = work / "seconds.txt"
-    before = float(clock.read_text("utf-8")) if clock.is_file() else 0.0
+    seconds = float(clock.read_text("utf-8")) if clock.is_file() else 0.0
     start = time.monotonic()
     try:
-        log = run_training(loaded.st, rows, settings, seed, work, measure, name, progress)
+        yield lambda: round(seconds, 1)
     finally:
-        seconds = before + time.monotonic() - start
+        seconds += time.monotonic() - start
         clock.write_text(f"{seconds:.1f}", "utf-8")
-    return log, round(seconds, 1)
 
 
 def _save(loaded: LoadedModel, folder: Path, work: Path, record: dict[str, Any]) -> None:
@@ -226,11 +145,7 @@ def _record(folder: Path) -> dict[str, Any] | None:
 
 def log_table(tuned: list[Tuned]) -> pd.DataFrame:
     """The training logs of all models under each other: preset, seed, step, loss, ..., dev_<number>."""
-    frames = [t.log.assign(preset=t.preset, seed=t.seed) for t in tuned]
-    table = (
-        pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=["preset", "seed", "step"])
-    )
-    return table[["preset", "seed", *[c for c in table.columns if c not in ("preset", "seed")]]]
+    return stacked({(t.preset, t.seed): t.log for t in tuned}, columns=["step", "loss"])
 
 
 def settings_table(tuned: list[Tuned]) -> pd.DataFrame:

@@ -185,7 +185,7 @@ def run_training(
     if args.load_best_model_at_end and settings.early_stopping:
         trainer.add_callback(EarlyStoppingCallback(settings.early_stopping))
     trainer.train(resume_from_checkpoint=last_checkpoint(folder, progress))
-    table = log_table(trainer.state.log_history)
+    table = history_table(trainer.state.log_history)
     if not np.isfinite(table["loss"].dropna()).all():
         raise TrainingError(
             f"{name}: the loss is not finite; lower learning_rate ({settings.learning_rate:g})"
@@ -233,7 +233,7 @@ def _is_whole(checkpoint: Path) -> bool:
     )
 
 
-def log_table(history: list[dict[str, Any]]) -> pd.DataFrame:
+def history_table(history: list[dict[str, Any]]) -> pd.DataFrame:
     """The Trainer's history with one row per step: loss, learning rate, gradient norm, dev numbers as `dev_<name>`."""
     rows: dict[int, dict[str, Any]] = {}
     for entry in history:
