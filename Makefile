@@ -16,7 +16,7 @@ STAMP := $(VENV)/.helpers-installed
 # The venv's own kernel comes before one of the same name in the user's home.
 export JUPYTER_PREFER_ENV_PATH := 1
 
-.PHONY: help report test lab lint plan setup clean
+.PHONY: help report test lab lint docs plan setup clean
 
 help: ## this list
 	@echo 'make TARGET [STUDY=demo] [OPTIONS="..."]'
@@ -39,6 +39,9 @@ lint: $(STAMP) ## ruff, mypy, and the rules for notebooks
 	@"$(BIN)/mypy"
 	@"$(BIN)/lint-imports" --no-logo
 	@"$(BIN)/python" -c 'import sys; from helpers.runner.notebooks import main; sys.exit(main())'
+
+docs: $(STAMP) ## write docs/tables.md anew from what the rooms declare
+	@"$(BIN)/python" -m helpers.report.tables
 
 lab: $(STAMP) ## open JupyterLab on this project
 	@"$(BIN)/jupyter" lab --LabApp.default_url='/lab/tree/README.md?factory=Markdown%20Preview' $(OPTIONS)

@@ -2,7 +2,6 @@
 
 import importlib
 import pkgutil
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +10,6 @@ import grimp
 import pytest
 
 import helpers
-from helpers.study.run import steps_of_tables
 
 ROOT = Path(__file__).resolve().parents[1]
 ROOMS = sorted(m.name for m in pkgutil.iter_modules(helpers.__path__) if m.ispkg)
@@ -61,10 +59,3 @@ def test_the_drawing_of_the_rooms_is_that_of_the_imports():
 @pytest.mark.parametrize("name", helpers.__all__)
 def test_what_a_script_needs_comes_from_the_package_itself(name):
     assert callable(getattr(helpers, name))
-
-
-def test_the_steps_that_save_a_table_are_those_of_the_docs():
-    page = (ROOT / "docs" / "tables.md").read_text(encoding="utf-8")
-    assert steps_of_tables() == {
-        table: step for step, table in re.findall(r"^\| (0\d) \|.*?\| `(\w+)` \|", page, re.M)
-    }

@@ -90,13 +90,6 @@ def test_notebooks_keep_the_rules(path):
     assert problems(path) == []
 
 
-def test_the_docs_name_every_table_that_a_notebook_saves():
-    readme = (ROOT / "docs" / "tables.md").read_text()
-    for path in notebook_paths(ROOT).values():
-        for name in re.findall(r'save_table\(\\"(\w+)\\"', path.read_text()):
-            assert re.search(rf"\| {path.name[:2]} \|.*\| `{name}` \|", readme), f"{path.name}: {name}"
-
-
 def test_the_readme_which_jupyterlab_opens_leads_to_every_notebook():
     readme = (ROOT / "README.md").read_text()
     assert all(f"(notebooks/{path.name})" in readme for path in (ROOT / "notebooks").glob("*.ipynb"))

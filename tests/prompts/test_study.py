@@ -74,7 +74,8 @@ def test_levels_are_the_sets_where_there_is_one_generator(prompt_file, tmp_path,
     assert set_column(found) == "level"
     assert comparison(run, found, seed=1).empty  # before the sweep
     scores = found[["task", "prompt_id"]].assign(model="M", main_score=[0.1, 0.2, 0.3, 0.4])
-    run.save_table("scores", scores)
+    run.table_path("scores").parent.mkdir()
+    scores.to_parquet(run.table_path("scores"))
     row = comparison(run, found, seed=1).iloc[0]
     assert (row["first"], row["second"]) == ("task", "task+dataset")
     assert row["difference"] == pytest.approx(-0.2)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import os
 import re
@@ -21,6 +20,7 @@ from tiny import STATIC
 
 from helpers.runner.notebooks import notebook_paths
 from helpers.study.spec import STEPS
+from helpers.study.tables import check_table, declared_tables
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).resolve().parents[2]
@@ -134,17 +134,6 @@ def chain(tmp_path_factory) -> Chain:
     return Chain(folder / "runs" / "chain", {s: nbformat.read(folder / f"{s}.ipynb", 4) for s in STEPS})
 
 
-def documented_rows() -> list[tuple[str, list[str], str, list[str]]]:
-    """(page, anchors, table, columns) of the table in docs/tables.md. Columns: its words up to the first that is prose."""
-    text = (ROOT / "docs" / "tables.md").read_text(encoding="utf-8")
-    found = []
-    for page, shown, table, columns in re.findall(r"^\| (0\d) \| (.*?) \| `(\w+)` \| (.*?) \|$", text, re.M):
-        words = [w.strip() for w in re.split("[:;]", re.sub(r"\(.*?\)", "", columns))[0].split(",")]
-        names = list(itertools.takewhile(re.compile(r"[a-z0-9_]+").fullmatch, words))
-        found.append((page, re.findall(r"(?:fig|tbl)-[\w-]+", shown), table, names))
-    return found
-
-
 def test_every_notebook_runs_to_its_end_and_says_what_it_found(chain):
     assert tuple(chain.notebooks) == STEPS
     for step in STEPS:
@@ -153,20 +142,18 @@ def test_every_notebook_runs_to_its_end_and_says_what_it_found(chain):
         assert "nan" not in re.findall(r"\w+", chain.findings(step)) and chain.findings(step), step
 
 
-def test_the_tables_are_those_of_the_docs_with_the_columns_they_name(chain):
-    rows = documented_rows()
-    assert {page for page, *_ in rows} == set(STEPS) and sum(len(names) for *_, names in rows) > 100
+def test_the_tables_are_those_that_the_rooms_declare(chain):
     tables = {path.stem: chain.table(path.stem) for path in (chain.run / "tables").glob("*.parquet")}
-    assert set(tables) == {table for _, _, table, _ in rows}
-    for _, _, table, names in rows:
-        assert set(names) <= set(tables[table].columns), table
+    assert set(tables) == set(declared_tables()) - {"problems", "published_prompts"}  # of published results
+    for name, table in tables.items():
+        check_table(name, table)
     assert {name for name, table in tables.items() if table.empty} == set(EMPTY)
 
 
-def test_the_figures_and_tables_of_the_readme_stand_on_their_pages(chain):
-    for page, anchors, *_ in documented_rows():
-        missing = [a for a in anchors if f'id="{a}"' not in chain.html(page) and a not in ABSENT]
-        assert not missing, (page, missing)
+def test_the_figures_and_tables_of_the_docs_stand_on_their_pages(chain):
+    for table in declared_tables().values():
+        anchors = set(table.page.split(", ")) - {"", "tbl-problems", *ABSENT}
+        assert {a for a in anchors if f'id="{a}"' not in chain.html(table.step)} == set(), table.name
 
 
 @pytest.mark.parametrize("step", STEPS)

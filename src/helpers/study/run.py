@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -16,17 +14,7 @@ from helpers.base.files import project_root, replacing, write_json
 from helpers.base.names import unknown
 from helpers.study.load import load_study, study_path
 from helpers.study.spec import Study
-
-
-@cache
-def steps_of_tables() -> dict[str, str]:
-    """The step whose notebook saves each table, read from the notebooks: {"scores": "02", ...}."""
-    saved = {
-        name: path.name[:2]
-        for path in sorted((project_root() / "notebooks").glob("[0-9][0-9]_*.ipynb"))
-        for name in re.findall(r'save_table\(\\"(\w+)\\"', path.read_text(encoding="utf-8"))
-    }
-    return {"prompts": "01"} | saved  # saved together with what it was made from
+from helpers.study.tables import check_table, declared_tables
 
 
 class Run:
@@ -84,11 +72,11 @@ class Run:
         path = self.table_path(name)
         if not path.is_file():
             there = sorted(p.stem for p in path.parent.glob("*.parquet"))
-            step = steps_of_tables().get(name)
-            if step is None:
+            declared = declared_tables().get(name)
+            if declared is None:
                 raise StudyError(f"run '{self.study.name}': {unknown('table', name, there)}")
             raise StudyError(
-                f"run '{self.study.name}' has no table '{name}' yet; notebook {step} makes it: "
+                f"run '{self.study.name}' has no table '{name}' yet; notebook {declared.step} makes it: "
                 f"make report STUDY={self.reference}"
             )
         try:
@@ -96,11 +84,15 @@ class Run:
         except (OSError, ValueError) as error:
             raise StudyError(
                 f"tables/{path.name} of run '{self.study.name}' is not readable ({type(error).__name__}); "
-                f"delete it and run notebook {steps_of_tables().get(name, self.step)} again"
+                f"delete it and run its notebook again"
             ) from error
 
     def save_table(self, name: str, table: pd.DataFrame) -> Path:
-        """Write a table as Parquet, whole or not at all; unchanged content gives unchanged bytes."""
+        """Write a table as Parquet, whole or not at all; unchanged content gives unchanged bytes.
+
+        Raises ValueError where it has other columns than its room declares (`helpers.study.tables`).
+        """
+        check_table(name, table)
         path = self.table_path(name)
         with replacing(path) as temporary:
             table.reset_index(drop=True).to_parquet(temporary, index=False, compression="zstd")
