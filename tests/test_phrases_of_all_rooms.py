@@ -18,10 +18,10 @@ from helpers.base.phrases import (
     out_of_sets,
     signed,
 )
-from helpers.geometry import findings as geometry_findings
-from helpers.geometry import report as geometry_report
+from helpers.display import Said
+from helpers.geometry import tables as geometry_tables
 from helpers.geometry import words as geometry_words
-from helpers.geometry.relevance import correlation_table, relevance_table, separability_table
+from helpers.geometry.relevance import relevance_table
 from helpers.leaderboard import best_of_k as hacking
 from helpers.leaderboard import headline, manipulation
 from helpers.leaderboard import rankings as leaderboard
@@ -142,7 +142,7 @@ SENTENCES = {
     geometry_words.distractors: [pools()],
     report_words.pools: [frame("normal paraphrase", (0.8, 0.2), (0.5, 0.5))],
     report_words.intervals: [frame("default low high verdict", (0.9, 0.4, 0.6, ""), (0.5, 0.4, 0.6, ""))],
-    geometry_report.distractor_summary: [pools()],
+    geometry_tables.distractor_summary: [pools()],
     prompts_comparison.findings: [frame(
         "model task first second first_prompts second_prompts difference differs",
         ("a", "T", "p", "q", 3, 3, -0.25, True), ("b", "T", "p", "q", 3, 3, 0.25, True), ("c", "T", "p", "q", 2, 3, 0.0, False),
@@ -165,6 +165,8 @@ SENTENCES = {
 def said(function, tables) -> object:
     """What the function says; sentences and rows may come in the order of the table, so they are compared as a set."""
     found = function(*tables)
+    if isinstance(found, Said):
+        return found.title, sorted(found.findings)
     if isinstance(found, pd.DataFrame):
         return sorted(map(str, found.astype(str).to_numpy().tolist()))
     return sorted(map(str, found)) if isinstance(found, list) else found
@@ -189,13 +191,13 @@ def test_the_least_certain_pairs_do_not_depend_on_the_order_of_models():
 
 def test_findings_of_the_geometry_do_not_depend_on_the_order_of_rows():
     def text(rows: pd.DataFrame, beside: pd.DataFrame) -> list[str]:
-        tables = relevance_table(rows), correlation_table(rows), separability_table(rows, permutations=5)
-        shown = geometry_findings.findings(rows, *tables, beside)
-        # the permutation test draws labels by position: its p-value is the one number that may move
-        return sorted(f["text"] for f in shown if f["figure"] != "tbl-separability")
+        # separability is left out: its permutation test draws labels by position
+        parts = [geometry_words.distractors(beside), geometry_words.relevance(relevance_table(rows))]
+        parts += [geometry_words.structure(rows), geometry_words.shift(rows)]
+        return sorted(text for said in parts for text in (said.title, *said.findings))
 
     first = text(geometry(), pools())
-    assert len(first) == 8
+    assert len(first) == 4 + 8
     assert text(geometry()[::-1], pools()[::-1]) == first
     assert any("In 2 of 2 combinations of model, task and subset (1 model, 1 task)" in line for line in first)
 
@@ -211,6 +213,7 @@ def test_every_sentence_about_tables_is_among_those_that_were_permuted():
         "relevance", "wins",  # tested by themselves above
         "honest",  # largest_choice of hacking
         "scenarios", "triangle", "prompt_similarity",  # counts and shares: test_claims
+        "separability", "failures", "map",  # its test draws labels by position; names and reasons
     }  # fmt: skip
     here = {f.__name__ for f in SENTENCES if f.__module__ in {module.__name__ for module in WORDS}}
     known = {
@@ -232,7 +235,7 @@ def test_the_order_of_models_is_compared_between_all_choices_of_defaults():
 
 
 def test_instructions_times_languages_are_not_instructions():
-    text = geometry_words.shift(geometry())
+    text = geometry_words.shift(geometry()).title
     assert (
         "of 4 big shifts" in text and "(6 instructions in 2 combinations of model, task and subset)" in text
     )

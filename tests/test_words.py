@@ -5,7 +5,6 @@ import pandas as pd
 import pytest
 from board_cells import cells_of
 
-from helpers.geometry import words as geometry_words
 from helpers.leaderboard import words as leaderboard_words
 from helpers.prompts import words as prompts_words
 from helpers.prompts.statistics import style
@@ -155,41 +154,6 @@ def test_gains_of_the_best_prompt():
         ("a", "T", "default", "test", 2, 0.1, 0.1), ("a", "T", "default", "test", 4, 0.2, 0.05)])  # fmt: skip
     assert leaderboard_words.honest(halves) == (
         "The best prompt gains +0.200 on the queries that chose it and +0.050 on the others"
-    )
-
-
-GEOMETRY = frame(
-    "model task subset instruction_id group control relevant score gain displacement similarity_improvement", *[
-        ("a", "T", "default", "i1", "vague", False, True, 0.1, -0.1, 0.4, 0.1),
-        ("a", "T", "default", "i2", "vague", False, False, 0.2, 0.0, 0.1, 0.2),
-        ("a", "T", "default", "i3", "vague", False, False, 0.3, 0.1, 0.3, 0.3),
-        ("a", "T", "default", "c", "control", True, False, 0.9, 0.7, 0.9, 0.0),
-    ])  # fmt: skip
-
-
-def test_geometry():
-    """Similarity improvement rises with the score (Spearman 1); displacements 0.4, 0.1, 0.3: one above the median."""
-    assert (
-        geometry_words.structure(GEOMETRY)
-        == "The score goes most with similarity improvement (Spearman +1.00)"
-    )
-    assert geometry_words.structure(GEOMETRY.assign(score=0.5)).startswith("All instructions score alike")
-    assert geometry_words.shift(GEOMETRY) == "1 of 1 big shift of the queries brings no gain"
-    rows = frame("p rank_biserial", (0.01, 0.8), (0.01, -0.8), (0.4, 0.3), (np.nan, 0.9))
-    assert geometry_words.relevance(rows).startswith("Relevant instructions score better in 1 of 3 pairs")
-
-
-def test_distractors_take_the_best_instruction_of_each_pool():
-    rows = [("a", "T", "default", i, False, pool, value)
-            for i, control, values in (("i1", False, (0.8, 0.3)), ("i2", False, (0.6, 0.4)))
-            for pool, value in zip(("normal", "paraphrase"), values, strict=True)]  # fmt: skip
-    table = frame("model task subset instruction_id control pool recall_at_1", *rows)
-    assert geometry_words.distractors(table) == (
-        "The best instruction's recall@1 is 0.80 among targets and 0.40 with paraphrases, on average"
-    )
-    assert (
-        geometry_words.distractors(table[table["pool"] == "normal"])
-        == "No task has paraphrases of its queries"
     )
 
 

@@ -6,9 +6,18 @@ import numpy as np
 import pytest
 
 from helpers.base.errors import StudyError
-from helpers.geometry.measurement import embedder, geometry_table, measure
+from helpers.geometry import words
+from helpers.geometry.measurement import distractor_table, embedder, geometry_table, measure
 from helpers.geometry.sets import InstructedSet, instructed_sets
-from helpers.geometry.study import geometry_instructions, measure_study, set_table, shown
+from helpers.geometry.study import (
+    bank_table,
+    joined,
+    kept_queries,
+    map_subject,
+    measure_set,
+    models_on_sets,
+    set_table,
+)
 from helpers.models import embed as embeddings
 from helpers.models.load import load_model
 from helpers.report.compare import geometry_rows
@@ -20,6 +29,19 @@ from helpers.tasks.load import load_task
 from helpers.tasks.search import search_set
 
 STATIC = {"geometry.models": ["WordLlama-256"], "geometry.n_boot": 20}
+
+
+def measure_study(study, sets, folder=None, report=print, failed=None):
+    """The loop of notebook 05."""
+    spec, measured, weights = study.geometry, [], {}
+    for model, chosen in models_on_sets(study, sets, folder, {} if failed is None else failed, report):
+        rows, pools = measure_set(model, chosen, study)
+        table = geometry_table(rows, chosen, spec.n_boot, spec.confidence, study.seed)
+        measured.append((table, distractor_table(rows, pools), kept_queries(rows, table)))
+        weights[model.label] = model.weights_digest
+    names = ("geometry", "distractors", "geometry_queries")
+    parts = zip(*measured, strict=True)
+    return {name: joined(part, weights) for name, part in zip(names, parts, strict=True)}
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +70,7 @@ def test_the_demo_has_the_papers_instruction_counts(study, sets):
     assert table.loc["default", ["instructions", "relevant", "controls"]].tolist() == [47, 7, 6]
     for subset in ("eng-deu", "eng-fra", "eng-fin"):
         assert table.loc[subset, ["instructions", "relevant", "controls"]].tolist() == [51, 10, 6]
-    assert len(geometry_instructions(study, sets)) == 51 + 9
+    assert len(bank_table(study, sets)) == 51 + 9
     assert table["queries"].eq(5).all() and table["paraphrases"].eq(5).all()
 
 
@@ -71,6 +93,23 @@ def test_a_model_with_the_weights_of_another_is_its_variant(study, sets, tmp_pat
         assert set(table["model"]) == set(labels) and set(distinct(table)["model"]) == {"WordLlama-256"}
     compared = geometry_rows({"s": tables["geometry"]}, {"s": tables["distractors"]})
     assert compared["model"].tolist() == ["WordLlama-256"]
+
+
+def test_a_model_that_cannot_be_loaded_is_noted_and_the_others_go_on(study, sets, tmp_path):
+    absent = study.model_spec("WordLlama-256").model_copy(
+        update={"label": "absent", "weights": "path:nowhere"}
+    )
+    geometry = study.geometry.model_copy(update={"models": ["absent", "WordLlama-256"], "n_boot": 0})
+    both = study.model_copy(update={"models": [*study.models, absent], "geometry": geometry})
+    failed, lines = {}, []
+    tables = measure_study(both, two_of(sets)[:1], tmp_path, lines.append, failed)
+    assert set(tables["geometry"]["model"]) == {"WordLlama-256"} and list(failed) == ["absent"]
+    assert "nowhere" in failed["absent"] and lines[0].startswith("absent is not measured: ")
+    assert words.failures(failed)[0]["text"].startswith("absent is not measured: ")
+    assert map_subject(both, sets, tmp_path, failed)[0].label == "WordLlama-256"
+    alone = both.model_copy(update={"geometry": geometry.model_copy(update={"models": ["absent"]})})
+    with pytest.raises(StudyError, match="no model can be measured: absent: "):
+        measure_study(alone, two_of(sets)[:1], tmp_path, lambda line: None)
 
 
 def test_language_names_enter_the_instructions(run):
@@ -131,7 +170,7 @@ def test_misspelt_names_for_the_map_get_a_suggestion(study, sets):
         wrong = study.model_copy(deep=True)
         setattr(wrong.geometry, key, value)
         with pytest.raises(StudyError, match=message):
-            shown(wrong, sets)
+            map_subject(wrong, sets)
 
 
 def test_a_missing_paraphrase_file_says_what_to_do(study):

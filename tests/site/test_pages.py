@@ -31,7 +31,7 @@ def test_methods_page_holds_the_docstring_of_a_public_function(site):
 
 # What a notebook uses to run, to draw, to put into words or to open an explorer: it defines no quantity.
 NO_QUANTITY = {
-    *("display", "geometry.charts", "geometry.explorer", "geometry.findings", "geometry.maps", "geometry.sets"),
+    *("display", "geometry", "geometry.figures"),
     *("geometry.study", "leaderboard.charts", "leaderboard.explorer", "models.load", "prompts.charts", "prompts.origin"),
     *("prompts.review", "prompts.study", "scores.source", "sensitivity.charts", "study.run", "sweep.charts"),
     *("sweep.findings", "sweep.received", "sweep.results", "sweep.run", "tuning.card", "tuning.charts", "tuning.effects"),

@@ -1,26 +1,28 @@
 """Geometry (chapter 05): what does an instruction do to a query, and does the model follow it?
 
-`measures` are the formulas on vectors, `measurement` takes them for a study, `pools` holds the distractors.
+`measures` are formulas on vectors, `measurement` takes them for a set, `study` for all; `figures` shows, `words` says.
 """
 
-from helpers.geometry.measurement import measure
-from helpers.geometry.measures import angulation, displacement, similarity_improvement
-from helpers.geometry.relevance import correlation_table, quadrants, relevance_table, separability_table
-from helpers.geometry.report import distractor_summary
+from helpers.geometry.explorer import Explorer
+from helpers.geometry.measurement import distractor_table, embedder, geometry_table, measure
+from helpers.geometry.relevance import correlation_table, relevance_table, separability_table
 from helpers.geometry.sets import instructed_sets
-from helpers.geometry.study import map_study, measure_study
+from helpers.geometry.study import joined, kept_queries, map_study, map_subject, measure_set, models_on_sets
 
 __all__ = [
-    "angulation",
+    "Explorer",
     "correlation_table",
-    "displacement",
-    "distractor_summary",
+    "distractor_table",
+    "embedder",
+    "geometry_table",
     "instructed_sets",
+    "joined",
+    "kept_queries",
     "map_study",
+    "map_subject",
     "measure",
-    "measure_study",
-    "quadrants",
+    "measure_set",
+    "models_on_sets",
     "relevance_table",
     "separability_table",
-    "similarity_improvement",
 ]

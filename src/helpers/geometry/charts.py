@@ -1,6 +1,4 @@
-"""The figures of notebook 05. Each takes a table of the run and gives an Altair chart; `charts.show`
-displays it.
-"""
+"""Charts of notebook 05 with one mark per instruction: each takes a table of the run."""
 
 from __future__ import annotations
 
@@ -12,9 +10,13 @@ import pandas as pd
 
 from helpers.display.chart import GRID, INK, MUTED, PALETTE
 from helpers.display.tables import visible_whitespace
+from helpers.geometry.measures import MEASURES
 from helpers.geometry.pools import POOLS
 from helpers.geometry.relevance import statistics_rows
 from helpers.study.geometry import NONE_ID
+
+GREY = "#a9afb8"
+
 
 GROUP_COLOURS = {
     "task-specific": PALETTE[0],
@@ -24,22 +26,17 @@ GROUP_COLOURS = {
     "llm-written": PALETTE[6],
     "nonsense": PALETTE[4],
     "own": INK,
-    "control": "#a9afb8",
+    "control": GREY,
 }
 
 
-METRIC_NAMES = {
-    "displacement": "displacement",
-    "similarity_improvement": "similarity improvement",
-    "angulation": "angulation",
-    "selectivity": "selectivity",
-}
+POOL_COLOURS = dict(zip(POOLS, (PALETTE[0], PALETTE[1], PALETTE[4]), strict=True))
 
 
-RELEVANT = {True: "relevant", False: "other"}
+RELEVANCE = ["relevant", "other"]
 
 
-POOL_COLOURS = {"normal": PALETTE[0], "random": PALETTE[1], "paraphrase": PALETTE[4]}
+SHOWN = ["model", "set", "instruction", "group", "relevance"]
 
 
 TOOLTIP = [
@@ -49,50 +46,34 @@ TOOLTIP = [
 ]
 
 
-def metrics_against_score(geometry: pd.DataFrame, metrics: Sequence[str] = tuple(METRIC_NAMES)) -> Any:
-    """Figure 1: each metric (columns) against the score, one row per task and subset, one mark per
-    instruction.
+def structure(geometry: pd.DataFrame) -> alt.TopLevelMixin:
+    """Each measure (columns) against the score, one row per task and subset, one mark per instruction.
 
     Without the suite's controls, which lie far outside.
     """
-    rows = _instructions(statistics_rows(geometry))
-    rows = rounded(rows[["model", "set", "instruction", "group", "relevance", "score", *metrics]])
+    rows = named(statistics_rows(geometry))[[*SHOWN, "score", *MEASURES]].round(4)
     choice = Choice(rows)
     base = choice.of(alt.Chart(rows)).mark_point(size=44, opacity=0.8).properties(width=132, height=120)
     lines = []
     for name in _order(rows["set"]):
         row: list[Any] = []
-        for metric in metrics:
-            title = METRIC_NAMES.get(metric, metric)
+        for measure, title in MEASURES.items():
             encoded = base.encode(
-                x=alt.X(f"{metric}:Q", title=title, scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=4)),
+                x=alt.X(f"{measure}:Q", title=title, scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=4)),
                 y=alt.Y("score:Q", title=None if row else "score", scale=alt.Scale(zero=False)),
                 color=_group_colour(rows),
                 shape=_relevance_shape(),
-                tooltip=[*TOOLTIP, alt.Tooltip(f"{metric}:Q"), alt.Tooltip("score:Q")],
+                tooltip=[*TOOLTIP, alt.Tooltip(f"{measure}:Q"), alt.Tooltip("score:Q")],
             )
             row.append(encoded.transform_filter(alt.datum.set == name))
         lines.append(alt.hconcat(*row, spacing=10, title=name))
     return choice.on(alt.vconcat(*lines, spacing=6))
 
 
-def shift_against_gain(quadrants: pd.DataFrame) -> alt.TopLevelMixin:
-    """Displacement against gain over the plain query; lines at the set's median displacement and at no
-    gain.
-    """
-    rows = _instructions(quadrants)
-    keep = [
-        "model",
-        "set",
-        "instruction",
-        "group",
-        "relevance",
-        "displacement",
-        "gain",
-        "gain_low",
-        "gain_high",
-    ]
-    rows = rounded(rows[[*[k for k in keep if k in rows], "shift_limit", "quadrant"]])
+def shift(quadrants: pd.DataFrame) -> alt.TopLevelMixin:
+    """Displacement against gain over the plain query; lines at the set's median displacement and at no gain."""
+    gain = [c for c in ("gain", "gain_low", "gain_high") if c in quadrants]
+    rows = named(quadrants)[[*SHOWN, "displacement", *gain, "shift_limit", "quadrant"]].round(4)
     choice = Choice(rows)
     base = choice.of(alt.Chart(rows)).properties(width=250, height=190)
     tooltip = [*TOOLTIP, alt.Tooltip("quadrant:N"), alt.Tooltip("displacement:Q"), alt.Tooltip("gain:Q")]
@@ -105,91 +86,66 @@ def shift_against_gain(quadrants: pd.DataFrame) -> alt.TopLevelMixin:
     )
     layers: list[Any] = [
         base.mark_rule(strokeDash=[4, 3]).encode(x="max(shift_limit):Q"),
-        base.mark_rule(strokeDash=[4, 3]).encode(y=alt.datum(0)),
+        base.transform_aggregate(n="count()").mark_rule(strokeDash=[4, 3]).encode(y=alt.datum(0)),
     ]
     if "gain_low" in rows:
-        layers.append(
-            base.mark_rule(opacity=0.25).encode(x="displacement:Q", y="gain_low:Q", y2="gain_high:Q")
-        )
-    chart = alt.layer(*layers, points).facet(
-        facet=alt.Facet("set:N", title=None, sort=_order(rows["set"])), columns=2
+        bars = base.mark_rule(opacity=0.25)
+        layers.append(bars.encode(x="displacement:Q", y="gain_low:Q", y2="gain_high:Q"))
+    return choice.on(
+        _by_set(alt.layer(*layers, points), rows).resolve_scale(x="independent", y="independent")
     )
-    return choice.on(chart.resolve_scale(x="independent", y="independent"))
 
 
-def relevance_distribution(geometry: pd.DataFrame) -> alt.TopLevelMixin:
-    """Scores of relevant and of other instructions, one tick each, with the medians and the plain query's
-    score.
-    """
-    keep = ["model", "set", "instruction", "group", "relevance", "score"]
-    rows = rounded(_instructions(statistics_rows(geometry))[keep])
-    rows = rows.merge(_plain_scores(geometry), on=["model", "set"], how="left")
+def relevance(geometry: pd.DataFrame) -> alt.TopLevelMixin:
+    """Scores of relevant and of other instructions, one tick each, with the medians and the plain query's score."""
+    rows = named(statistics_rows(geometry))[[*SHOWN, "score"]].round(4)
+    plain = named(geometry[geometry["group"] == "none"])[["model", "set", "score"]]
+    rows = rows.merge(plain.rename(columns={"score": "plain"}), on=["model", "set"], how="left")
     choice = Choice(rows)
     base = choice.of(alt.Chart(rows)).properties(width=360, height=64)
-    y = alt.Y("relevance:N", title=None, sort=["relevant", "other"])
-    colour = alt.Color(
-        "relevance:N",
-        scale=alt.Scale(domain=["relevant", "other"], range=[PALETTE[0], "#a9afb8"]),
-        legend=None,
-    )
-    score = alt.X("score:Q", title="score", scale=alt.Scale(zero=False))
+    y = alt.Y("relevance:N", title=None, sort=RELEVANCE)
+    scale = alt.Scale(domain=RELEVANCE, range=[PALETTE[0], GREY])
     ticks = base.mark_tick(thickness=2, height=18, opacity=0.75).encode(
-        x=score, y=y, color=colour, tooltip=[*TOOLTIP, alt.Tooltip("score:Q", format=".3f")]
+        x=alt.X("score:Q", title="score", scale=alt.Scale(zero=False)),
+        y=y,
+        color=alt.Color("relevance:N", scale=scale, legend=None),
+        tooltip=[*TOOLTIP, alt.Tooltip("score:Q", format=".3f")],
     )
     medians = base.mark_point(shape="diamond", size=70, color=INK).encode(x="median(score):Q", y=y)
-    plain = base.mark_rule(strokeDash=[4, 3], color=MUTED).encode(
+    line = base.mark_rule(strokeDash=[4, 3], color=MUTED).encode(
         x="max(plain):Q", tooltip=[alt.Tooltip("max(plain):Q", title="without instruction", format=".3f")]
     )
-    chart = alt.layer(plain, ticks, medians).facet(
-        facet=alt.Facet("set:N", title=None, sort=_order(rows["set"])), columns=2
-    )
-    return choice.on(chart.resolve_scale(x="independent"))
+    return choice.on(_by_set(alt.layer(line, ticks, medians), rows).resolve_scale(x="independent"))
 
 
-def dumbbell(distractors: pd.DataFrame, metric: str = "recall_at_1") -> alt.TopLevelMixin:
-    """The score of every instruction in each pool, sorted by the score without distractors; model and set
-    to choose.
-    """
-    rows = named(distractors)
-    shown = rows["text"].where(rows["instruction_id"] != NONE_ID, "(no instruction)")
-    rows = rows.assign(instruction=_labels(shown, rows["control"]), value=rows[metric])
+def distractors(table: pd.DataFrame, metric: str = "recall_at_1") -> alt.TopLevelMixin:
+    """The score of every instruction in each pool, sorted by the score without distractors; model and set to choose."""
+    rows = named(table)
+    texts = rows["text"].where(rows["instruction_id"] != NONE_ID, "(no instruction)").map(visible_whitespace)
+    marked = texts.where(~rows["control"].astype(bool), "[control] " + texts)
     # A frame of bare values: one row per instruction, for the line between the pools.
-    wide = rows.pivot_table(
-        index=["model", "set", "instruction", "group", "relevance"],
-        columns="pool",
-        values="value",
-        observed=True,
-    ).reset_index()
+    wide = rows.assign(instruction=marked).pivot_table(metric, SHOWN, "pool", observed=True).reset_index()
     pools = [p for p in POOLS if p in wide]
-    wide["low"], wide["high"] = wide[pools].min(axis=1), wide[pools].max(axis=1)
-    order = alt.EncodingSortField(field="normal", op="max", order="descending")
-    wide = rounded(wide)
+    wide = wide.assign(low=wide[pools].min(axis=1), high=wide[pools].max(axis=1)).round(4)
     choice = Choice(rows, ("model", "set"))
     base = choice.of(alt.Chart(wide)).properties(width=400, height=alt.Step(15))
     y = alt.Y(
         "instruction:N",
-        sort=order,
+        sort=alt.EncodingSortField(field="normal", op="max", order="descending"),
         title=None,
         axis=alt.Axis(labelLimit=330, labelPadding=9, labelFontSize=11),
     )
     lines = base.mark_rule(color=GRID, strokeWidth=3).encode(
         y=y, x=alt.X("low:Q", title=metric.replace("_at_", "@")), x2="high:Q"
     )
-    points = (
-        base.transform_fold(pools, as_=["pool", "value"])
-        .mark_point(size=44)
-        .encode(
-            y=y,
-            x="value:Q",
-            color=alt.Color(
-                "pool:N",
-                title="pool",
-                scale=alt.Scale(domain=pools, range=[POOL_COLOURS[p] for p in pools]),
-                legend=alt.Legend(orient="top"),
-            ),
-            shape=_relevance_shape("top"),
-            tooltip=[*TOOLTIP, alt.Tooltip("pool:N"), alt.Tooltip("value:Q", format=".3f")],
-        )
+    scale = alt.Scale(domain=pools, range=[POOL_COLOURS[p] for p in pools])
+    points = base.transform_fold(pools, as_=["pool", "value"]).mark_point(size=44)
+    points = points.encode(
+        y=y,
+        x="value:Q",
+        color=alt.Color("pool:N", title="pool", scale=scale, legend=alt.Legend(orient="top")),
+        shape=_relevance_shape("top"),
+        tooltip=[*TOOLTIP, alt.Tooltip("pool:N"), alt.Tooltip("value:Q", format=".3f")],
     )
     return choice.on(alt.layer(lines, points))
 
@@ -199,26 +155,13 @@ def named(rows: pd.DataFrame) -> pd.DataFrame:
     subset = rows["subset"].where(rows["subset"] != "default", "")
     return rows.assign(
         set=(rows["task"] + " " + subset).str.strip(),
-        relevance=rows["relevant"].astype(bool).map(RELEVANT),
+        relevance=rows["relevant"].astype(bool).map({True: "relevant", False: "other"}),
         instruction=rows["text"],
     )
 
 
-def _instructions(rows: pd.DataFrame) -> pd.DataFrame:
-    return named(rows[rows["group"] != "none"])
-
-
-def _plain_scores(geometry: pd.DataFrame) -> pd.DataFrame:
-    plain = named(geometry[geometry["group"] == "none"])
-    return plain[["model", "set", "score"]].rename(columns={"score": "plain"})
-
-
-def _labels(texts: pd.Series, control: pd.Series) -> pd.Series:
-    """Instruction texts as axis labels: white space made visible, controls marked."""
-    shown = [visible_whitespace(t) for t in texts]
-    return pd.Series(
-        [f"[control] {t}" if c else t for t, c in zip(shown, control.astype(bool), strict=True)], texts.index
-    )
+def _by_set(chart: Any, rows: pd.DataFrame) -> Any:
+    return chart.facet(facet=alt.Facet("set:N", title=None, sort=_order(rows["set"])), columns=2)
 
 
 def _group_colour(rows: pd.DataFrame) -> alt.Color:
@@ -228,7 +171,7 @@ def _group_colour(rows: pd.DataFrame) -> alt.Color:
 
 
 def _relevance_shape(orient: Any = "right") -> alt.Shape:
-    scale = alt.Scale(domain=["relevant", "other"], range=["diamond", "circle"])
+    scale = alt.Scale(domain=RELEVANCE, range=["diamond", "circle"])
     return alt.Shape("relevance:N", title="for this task", scale=scale, legend=alt.Legend(orient=orient))
 
 
@@ -236,14 +179,8 @@ def _order(values: pd.Series) -> list[str]:
     return list(dict.fromkeys(values))
 
 
-def rounded(rows: pd.DataFrame, digits: int = 4) -> pd.DataFrame:
-    """Fewer digits: the page carries the data of every chart."""
-    return rows.round(digits)
-
-
 class Choice:
-    """Show one model (and one set) at a time, chosen below the chart; nothing to choose where there is only
-    one.
+    """Show one model (and one set) at a time, chosen below the chart; nothing to choose where there is only one.
 
     `of(view)` filters a view's rows; `on(chart)` adds the lists to the whole chart.
     """

@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 
 from helpers.display.chart import INK, MUTED, PALETTE
-from helpers.geometry.charts import Choice, named, rounded
+from helpers.geometry.charts import GREY, Choice, named
 
-OUTCOMES = {"target": PALETTE[0], "own paraphrase": PALETTE[4], "another text": "#a9afb8"}
+OUTCOMES = {"target": PALETTE[0], "own paraphrase": PALETTE[4], "another text": GREY}
 
 
 CORNERS = pd.DataFrame(
@@ -37,69 +37,54 @@ def corners(x: alt.X, y: alt.Y) -> tuple[Any, Any]:
 
 
 def triangle(per_query: pd.DataFrame, limit: int = 2000, seed: int = 42) -> alt.TopLevelMixin:
-    """Figure 2: every relevant instruction-query between query, distractor and target, and what it hits.
+    """Every relevant instruction-query between query, distractor and target, and what it hits.
 
-    Left without distractors, right with the paraphrases; colour = the top hit. At most `limit` pairs are
-    drawn, an equal share of them for every model and set (the means, crosses, rest on all). Empty where no
-    set has paraphrases.
+    Left without distractors, right with the paraphrases; colour = the top hit. At most `limit` pairs are drawn, an
+    equal share of them for every model and set (the means, crosses, rest on all).
     """
     rows = triangle_rows(per_query)
-    if not len(rows):
-        return alt.Chart(pd.DataFrame({"note": ["no set has paraphrases"]})).mark_text().encode(text="note:N")
     means = rows.groupby(["model", "set", "instruction"], observed=True)[["x", "y"]].mean().reset_index()
     views = rows.groupby(["model", "set"], observed=True)
     share = limit // views.ngroups
-    rows = pd.concat([part.sample(min(share, len(part)), random_state=seed) for _, part in views])
+    rows = pd.concat([part.sample(min(share, len(part)), random_state=seed) for _, part in views]).round(3)
     choice = Choice(rows, ("model", "set"))
     x = alt.X("x:Q", axis=None, scale=alt.Scale(domain=[-0.12, 1.12]))
     y = alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[-0.1, 0.98]))
     outline, names = corners(x, y)
+    tooltip = [
+        "instruction:N",
+        alt.Tooltip("query_id:N", title="query"),
+        "w_query:Q",
+        "w_distractor:Q",
+        "w_target:Q",
+    ]
+    scale = alt.Scale(domain=list(OUTCOMES), range=list(OUTCOMES.values()))
+    crosses = (
+        choice.of(alt.Chart(means.round(4)))
+        .mark_point(shape="cross", size=70, color=INK, filled=True)
+        .encode(x=x, y=y, tooltip=[alt.Tooltip("instruction:N", title="mean of")])
+    )
     panels = []
-    for column, title in (("normal", "without distractors"), ("paraphrase", "with paraphrase distractors")):
-        points = (
-            choice.of(alt.Chart(rounded(rows.drop(columns="text"), 3)))
-            .mark_circle(size=22, opacity=0.45, clip=True)
-            .encode(
-                x=x,
-                y=y,
-                color=alt.Color(
-                    f"{column}_top:N",
-                    title="top hit",
-                    scale=alt.Scale(domain=list(OUTCOMES), range=list(OUTCOMES.values())),
-                    legend=alt.Legend(orient="bottom"),
-                ),
-                tooltip=[
-                    alt.Tooltip("instruction:N"),
-                    alt.Tooltip("query_id:N", title="query"),
-                    alt.Tooltip("w_query:Q"),
-                    alt.Tooltip("w_distractor:Q"),
-                    alt.Tooltip("w_target:Q"),
-                ],
-            )
-        )
-        crosses = (
-            choice.of(alt.Chart(rounded(means)))
-            .mark_point(shape="cross", size=70, color=INK, filled=True)
-            .encode(x=x, y=y, tooltip=[alt.Tooltip("instruction:N", title="mean of")])
-        )
-        panels.append(
-            alt.layer(outline, points, crosses, names).properties(width=300, height=270, title=title)
-        )
+    for pool, title in (("normal", "without distractors"), ("paraphrase", "with paraphrase distractors")):
+        colour = alt.Color(f"{pool}_top:N", title="top hit", scale=scale, legend=alt.Legend(orient="bottom"))
+        points = choice.of(alt.Chart(rows)).mark_circle(size=22, opacity=0.45, clip=True)
+        layers = outline, points.encode(x=x, y=y, color=colour, tooltip=tooltip), crosses, names
+        panels.append(alt.layer(*layers).properties(width=300, height=270, title=title))
     return choice.on(alt.hconcat(*panels))
 
 
 def triangle_rows(per_query: pd.DataFrame) -> pd.DataFrame:
-    """The relevant instruction-queries with a place in the triangle: x, y of an equilateral one, and their
-    top hits.
+    """The relevant instruction-queries that lie in a triangle, and their top hits; none where no set has paraphrases.
+
+    Columns: model, set, instruction, query_id, w_query, w_distractor, w_target (barycentric weights), x, y (in an
+    equilateral triangle of side 1), normal_top, paraphrase_top (target, own paraphrase, another text).
     """
     if "paraphrase_rank" not in per_query:
         return pd.DataFrame()
     rows = named(per_query[per_query["relevant"].astype(bool) & per_query["w_target"].notna()])
     own = rows["paraphrase_own_first"] == 1
     hit = np.where(rows["paraphrase_rank"] == 1, "target", np.where(own, "own paraphrase", "another text"))
-    keep = ["model", "set", "text", "query_id", "w_query", "w_distractor", "w_target"]
-    return rows[keep].assign(
-        instruction=rows["text"],
+    return rows[["model", "set", "instruction", "query_id", "w_query", "w_distractor", "w_target"]].assign(
         x=rows["w_distractor"] + rows["w_target"] / 2,
         y=rows["w_target"] * np.sqrt(3) / 2,
         normal_top=np.where(rows["normal_rank"] == 1, "target", "another text"),
@@ -108,40 +93,23 @@ def triangle_rows(per_query: pd.DataFrame) -> pd.DataFrame:
 
 
 def query_map(coordinates: pd.DataFrame) -> alt.TopLevelMixin:
-    """The UMAP map: targets, plain queries, and the queries under one instruction at a time, joined to the
-    plain ones.
-    """
-    plain = coordinates[coordinates["kind"] == "query"].set_index("item_id")[["x", "y"]]
-    instructed = coordinates[coordinates["kind"] == "instructed"].join(
-        plain.add_suffix("_plain"), on="item_id"
-    )
-    if not len(instructed):
-        return alt.Chart(pd.DataFrame({"note": ["no instruction"]})).mark_text().encode(text="note:N")
+    """Targets, plain queries, and the queries under one instruction at a time, joined to the plain ones."""
+    drawn = coordinates[["kind", "item_id", "x", "y", "text", "instruction"]].round(3)
+    plain = drawn[drawn["kind"] == "query"].set_index("item_id")[["x", "y"]].add_suffix("_plain")
+    instructed = drawn[drawn["kind"] == "instructed"].join(plain, on="item_id")
     options = list(dict.fromkeys(instructed["instruction"]))
-    chosen = alt.param(
-        "chosen_instruction", value=options[0], bind=alt.binding_select(options=options, name="instruction ")
-    )
+    bind = alt.binding_select(options=options, name="instruction ")
+    chosen = alt.param("chosen_instruction", value=options[0], bind=bind)
     x = alt.X("x:Q", axis=None, scale=alt.Scale(zero=False))
     y = alt.Y("y:Q", axis=None, scale=alt.Scale(zero=False))
-    drawn = rounded(coordinates[["kind", "x", "y", "text"]], 3)
-    kinds = {"target": "#a9afb8", "query": PALETTE[4]}
-    still = (
-        alt.Chart(drawn[drawn["kind"] != "instructed"])
-        .mark_circle(size=34, opacity=0.7)
-        .encode(
-            x=x,
-            y=y,
-            color=alt.Color(
-                "kind:N",
-                title=None,
-                scale=alt.Scale(domain=[*kinds, "instructed"], range=[*kinds.values(), PALETTE[0]]),
-            ),
-            tooltip=["kind:N", "text:N"],
-        )
+    kinds = {"target": GREY, "query": PALETTE[4], "instructed": PALETTE[0]}
+    colour = alt.Color("kind:N", title=None, scale=alt.Scale(domain=list(kinds), range=list(kinds.values())))
+    still = alt.Chart(drawn.loc[drawn["kind"] != "instructed", ["kind", "x", "y", "text"]])
+    still = still.mark_circle(size=34, opacity=0.7).encode(
+        x=x, y=y, color=colour, tooltip=["kind:N", "text:N"]
     )
-    moved = alt.Chart(
-        rounded(instructed[["kind", "x", "y", "x_plain", "y_plain", "text", "instruction"]], 3)
-    ).transform_filter(alt.datum.instruction == chosen)
+    moved = alt.Chart(instructed.drop(columns="item_id"))
+    moved = moved.transform_filter(alt.datum.instruction == chosen)
     lines = moved.mark_rule(opacity=0.35, color=PALETTE[0]).encode(x=x, y=y, x2="x_plain:Q", y2="y_plain:Q")
     points = moved.mark_circle(size=44).encode(x=x, y=y, color="kind:N", tooltip=["instruction:N", "text:N"])
     return alt.layer(lines, still, points).add_params(chosen).properties(width=620, height=430)

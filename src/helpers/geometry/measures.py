@@ -11,6 +11,14 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+MEASURES = {
+    "displacement": "displacement",
+    "similarity_improvement": "similarity improvement",
+    "angulation": "angulation",
+    "selectivity": "selectivity",
+}  # columns of the table `geometry` that are held against the score, and their names in words
+
+
 STILL = 1e-5  # a shorter movement has no direction; float32 noise of unit vectors is about 1e-7
 
 

@@ -33,7 +33,7 @@ def chosen_instructions(geometry: pd.DataFrame, n: int) -> pd.DataFrame:
     return pd.concat([first, rest]).head(n)
 
 
-def query_map(
+def map_table(
     embed: Embed, chosen: InstructedSet, instructions: pd.DataFrame, spec: GeometrySpec, seed: int = 42
 ) -> pd.DataFrame:
     """UMAP coordinates (cosine) of targets, plain queries and each instruction's queries of one set, fitted

@@ -52,7 +52,7 @@ CHAPTERS = {
             "geometry.separability",
             "base.ranking",
             "geometry.pools",
-            "geometry.report",
+            "geometry.tables",
             "geometry.projection",
         ),
     ),

@@ -3,17 +3,16 @@
 import numpy as np
 import pandas as pd
 import pytest
+from chart_checks import fields_exist, rows_drawn
 from test_measurement import CONTROL, STAY, TURN, Angles, measured, toy
 
-from helpers.geometry import charts as figures
-from helpers.geometry import maps as geometry_maps
+from helpers.display.figure import Absent
+from helpers.geometry import figures, maps, words
 from helpers.geometry.explorer import Explorer
-from helpers.geometry.findings import findings
 from helpers.geometry.measurement import distractor_table, geometry_table
-from helpers.geometry.pools import Distractors
 from helpers.geometry.projection import chosen_instructions, neighbours
-from helpers.geometry.relevance import correlation_table, quadrants, relevance_table, separability_table
-from helpers.geometry.report import (
+from helpers.geometry.relevance import correlation_table, relevance_table, separability_table
+from helpers.geometry.tables import (
     correlation_display,
     distractor_summary,
     relevance_display,
@@ -32,13 +31,11 @@ def tables():
 
 
 def said(geometry, distractors):
-    return findings(
-        geometry,
-        relevance_table(geometry),
-        correlation_table(geometry),
-        separability_table(geometry, permutations=5),
-        distractors,
-    )
+    parts = [words.structure(geometry), words.relevance(relevance_table(geometry)), words.shift(geometry)]
+    tested = words.separability(separability_table(geometry, permutations=5))
+    return [t for part in (words.distractors(distractors), *parts) for t in part.findings] + [
+        f["text"] for f in tested
+    ]
 
 
 def test_summary_names_the_best_instruction_in_each_pool(tables):
@@ -52,13 +49,12 @@ def test_summary_names_the_best_instruction_in_each_pool(tables):
 
 def test_findings_follow_the_data(tables):
     geometry, distractors, _ = tables
-    text = " ".join(f["text"] for f in said(geometry, distractors))
+    text = " ".join(said(geometry, distractors))
     assert "changes from 1.000 to 1.000 for m" in text
     worse = distractors.assign(
         recall_at_1=np.where(distractors["pool"] == "paraphrase", 0.25, distractors["recall_at_1"])
     )
-    assert "changes from 1.000 to 0.250 for m" in " ".join(f["text"] for f in said(geometry, worse))
-    assert all(f["figure"] for f in said(geometry, distractors))
+    assert "changes from 1.000 to 0.250 for m" in " ".join(said(geometry, worse))
 
 
 def test_a_paraphrase_that_is_its_query_is_counted_in_table_and_finding():
@@ -67,14 +63,14 @@ def test_a_paraphrase_that_is_its_query_is_counted_in_table_and_finding():
     beside = table[table["pool"] == "paraphrase"]
     assert set(beside["n_equal_to_query"]) == {1} and set(beside["n_queries"]) == {1}
     assert set(beside["missing"]) == {"a"} and distractor_summary(table)["n_left_out"].item() == 1
-    text = findings(pd.DataFrame(), *[pd.DataFrame()] * 3, table)[0]["text"]
+    text = words.distractors(table).findings[0]
     assert "queries left out there: 1 whose paraphrase is the query itself" in text
 
 
 def test_where_all_instructions_score_alike_no_nonsense_is_among_the_best(tables):
     geometry, distractors, _ = tables
     alike = geometry.assign(group="nonsense", score=0.0)
-    assert not any("nonsense" in f["text"] for f in said(alike, distractors))
+    assert not any("nonsense" in text for text in said(alike, distractors))
 
 
 def test_nothing_measured_gives_no_finding(tables):
@@ -85,7 +81,7 @@ def test_nothing_measured_gives_no_finding(tables):
 def test_missing_numbers_give_no_false_finding(tables):
     geometry, distractors, _ = tables
     blank = geometry.assign(displacement=np.nan, similarity_improvement=np.nan)
-    assert not any("Spearman" in f["text"] for f in said(blank, distractors))
+    assert not any("Spearman" in text for text in said(blank, distractors))
 
 
 def test_display_tables_mark_significance_and_missing_values():
@@ -110,33 +106,65 @@ def test_paper_tables_have_one_column_per_metric(tables):
         assert list(shown.columns) == ["model", "task", "subset", "displ.", "sim.", "angl.", "selectivity"]
 
 
+def test_a_figure_draws_one_mark_per_instruction(tables):
+    """Two instructions of the bank ("turn" is relevant), one control, the plain query; two queries."""
+    geometry, distractors, rows = tables
+    points = rows_drawn(figures.structure(geometry).chart).values()
+    assert list(points) == [2, 2, 1, 2]  # per measure; what does not move has no angulation
+    drawn = rows_drawn(figures.relevance(geometry).chart)
+    assert list(drawn.values()) == [1, 2, 2]  # the plain query, a tick per instruction, two medians
+    assert list(rows_drawn(figures.shift(geometry).chart).values()) == [1, 1, 2, 2]  # two lines, bars, points
+    lines, points = rows_drawn(figures.distractors(distractors).chart).values()
+    assert (lines, points) == (4, 4 * 3)  # instructions, control and plain query in three pools
+    triangles = rows_drawn(figures.triangle(rows).chart)
+    assert sum(triangles.values()) == 2 * (4 + 2 + 1 + 3)  # outline, two queries, the mean, three corners
+
+
+def test_the_map_joins_each_instructed_query_to_the_plain_one():
+    coordinates = pd.DataFrame(
+        [("target", "t", "none", "", 0, 0), ("query", "q", "none", "", 1, 0), ("query", "r", "none", "", 2, 0),
+         *[("instructed", i, k, k, 1, 1) for k in ("first", "second") for i in "qr"]],
+        columns=["kind", "item_id", "instruction_id", "instruction", "x", "y"],
+    ).assign(text="text", model="m", task="T")  # fmt: skip
+    figure = figures.map(coordinates)
+    fields_exist(figure.chart)
+    assert list(rows_drawn(figure.chart).values()) == [
+        2,
+        3,
+        2,
+    ]  # lines of one instruction, still points, moved ones
+    assert figure.said.title.endswith("m on T")
+    assert isinstance(figures.map(coordinates[:3]), Absent)
+
+
 @pytest.mark.parametrize("models", [["m"], ["m", "n"]])
-def test_every_figure_is_a_valid_specification(tables, models):
+def test_every_field_of_a_figure_is_in_its_data(tables, models):
     geometry, distractors, rows = (pd.concat([t.assign(model=m) for m in models]) for t in tables)
-    for chart in (
-        figures.metrics_against_score(geometry),
-        figures.shift_against_gain(quadrants(geometry)),
-        figures.relevance_distribution(geometry),
-        figures.dumbbell(distractors),
-        geometry_maps.triangle(rows),
+    for figure in (
+        figures.structure(geometry),
+        figures.shift(geometry),
+        figures.relevance(geometry),
+        figures.distractors(distractors),
+        figures.triangle(rows),
     ):
-        spec = chart.to_dict()
-        assert ("chosen_model" in str(spec)) == (len(models) > 1)
+        fields_exist(figure.chart)
+        assert ("chosen_model" in str(figure.chart.to_dict())) == (len(models) > 1)
 
 
 def test_a_set_without_paraphrases_says_so_instead_of_a_triangle():
     rows, pools = measured(toy())
-    assert "no set has paraphrases" in str(geometry_maps.triangle(rows).to_dict())
-    assert len(figures.dumbbell(distractor_table(rows, pools)).to_dict()["datasets"])
-    summary = distractor_summary(distractor_table(rows, pools))
-    assert np.isnan(summary["paraphrase"].iloc[0])
+    figure = figures.triangle(rows)
+    assert isinstance(figure, Absent) and "paraphrases" in figure.reason
+    table = distractor_table(rows, pools)
+    assert figures.distractors(table).findings == []
+    assert np.isnan(distractor_summary(table)["paraphrase"].iloc[0])
 
 
 def test_triangle_places_a_turned_query_at_the_target(tables):
-    found = geometry_maps.triangle_rows(tables[2])
-    assert found["x"].tolist() == pytest.approx([0.5, 0.5], abs=1e-4)
-    assert found["y"].tolist() == pytest.approx([np.sqrt(3) / 2] * 2, abs=1e-4)
-    assert set(found["paraphrase_top"]) == {"target"}
+    placed = maps.triangle_rows(tables[2])
+    assert placed["x"].tolist() == pytest.approx([0.5, 0.5], abs=1e-4)
+    assert placed["y"].tolist() == pytest.approx([np.sqrt(3) / 2] * 2, abs=1e-4)
+    assert set(placed["paraphrase_top"]) == {"target"}
 
 
 def test_neighbours_begin_with_the_vector_itself():
@@ -173,7 +201,3 @@ def test_explorer_widget_escapes_what_is_typed():
     chosen.search.targets["t"] = "20"
     box = Explorer(Angles(), chosen, GeometrySpec(tasks=[GeometryTask(name="Toy")])).widget()
     assert "similarity" in box.children[-1].value
-
-
-def test_pools_are_plain_values():
-    assert Distractors("random", [], np.array([]), np.array([]), "").missing == []
