@@ -29,11 +29,10 @@ from helpers.leaderboard import words as leaderboard_words
 from helpers.prompts import comparison as prompts_comparison
 from helpers.prompts import words as prompts_words
 from helpers.report import words as report_words
-from helpers.scores import words as scores_words
 from helpers.sensitivity import agreement, audit
 from helpers.sensitivity import place as sensitivity
 from helpers.sensitivity import words as sensitivity_words
-from helpers.sweep import findings as sweep_findings
+from helpers.sweep import words as sweep_words
 
 
 def test_a_number_and_its_noun_agree():
@@ -125,7 +124,10 @@ def wins() -> pd.DataFrame:
 SENTENCES = {
     prompts_words.prompt_lengths: [frame("level text", ("task", "Sort it:"), ("task+dataset", "a b c"), ("task", "Classify:"))],
     prompts_words.prompt_styles: [frame("level text", ("task", "Sort it:"), ("task", "Query:"))],
-    scores_words.scores: [cells()],
+    sweep_words.scores: [cells(), cells(), pd.DataFrame()],
+    sweep_words.widest: [cells()],
+    sweep_words.completeness: [cells()],
+    sweep_words.spreads: [cells()],
     sensitivity_words.distribution: [cells()[lambda t: t["subset"] == "x"]],
     sensitivity_words.percentiles: [spread()],
     sensitivity_words.cv: [spread()],
@@ -203,7 +205,7 @@ def test_findings_of_the_geometry_do_not_depend_on_the_order_of_rows():
 
 
 WORDS = [
-    prompts_words, scores_words, sensitivity_words, leaderboard_words, geometry_words, report_words,
+    prompts_words, sweep_words, sensitivity_words, leaderboard_words, geometry_words, report_words,
 ]  # fmt: skip
 
 
@@ -214,11 +216,12 @@ def test_every_sentence_about_tables_is_among_those_that_were_permuted():
         "honest",  # largest_choice of hacking
         "scenarios", "triangle", "prompt_similarity",  # counts and shares: test_claims
         "separability", "failures", "map",  # its test draws labels by position; names and reasons
+        "told_apart", "cut", "tried",  # tested in tests/sweep/test_words.py
     }  # fmt: skip
     here = {f.__name__ for f in SENTENCES if f.__module__ in {module.__name__ for module in WORDS}}
     known = {
         name for module in WORDS for name, f in inspect.getmembers(module, inspect.isfunction)
-        if f.__module__ == module.__name__ and not name.startswith("_") and name != "widest"
+        if f.__module__ == module.__name__ and not name.startswith("_")
     }  # fmt: skip
     assert known == here | elsewhere
 
@@ -243,6 +246,7 @@ def test_instructions_times_languages_are_not_instructions():
 
 def test_a_sweep_whose_prompts_all_score_alike_names_nobody():
     flat = cells().assign(main_score=0.5)
-    assert scores_words.scores(flat) == "Wording moves no score: all prompts of a model and task score alike"
-    text = " ".join(f["text"] for f in sweep_findings.findings(flat, pd.DataFrame()))
+    said = sweep_words.scores(flat.assign(score=0.5), flat, pd.DataFrame())
+    text = " ".join(said.findings)
+    assert "moves no score" in said.title
     assert "widest" not in text and "No prompt changes the score in 8 of 8" in text

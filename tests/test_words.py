@@ -9,8 +9,8 @@ from helpers.leaderboard import words as leaderboard_words
 from helpers.prompts import words as prompts_words
 from helpers.prompts.statistics import style
 from helpers.report import words as report_words
-from helpers.scores import words as scores_words
 from helpers.sensitivity import words as sensitivity_words
+from helpers.sweep import words as sweep_words
 
 
 def frame(columns: str, *rows: tuple) -> pd.DataFrame:
@@ -55,10 +55,9 @@ def test_prompts():
 
 
 def test_scores_name_the_cell_with_the_widest_range():
-    scores = CELLS.rename(columns={"score": "main_score"}).assign(status="ok")
-    assert scores_words.scores(scores) == "Wording moves a on T most: by 0.200 between its prompts"
-    assert "moves b on T: by 0.100" in scores_words.scores(scores[scores["model"] == "b"])
-    assert scores_words.scores(scores.assign(status="failed")) == "No two prompts have scores to compare"
+    assert "moves a on T most: by 0.200" in sweep_words.widest(CELLS)
+    assert "moves b on T: by 0.100" in sweep_words.widest(CELLS[CELLS["model"] == "b"])
+    assert "No two prompts" in sweep_words.widest(CELLS.assign(score=np.nan))
 
 
 def test_the_widest_range_is_one_over_equal_numbers_of_prompts():

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 from board_cells import cells_of
 
+from helpers.base.extremes import pick_weights
 from helpers.leaderboard.best_of_k import best_of_k, findings, honest_best_of_k
-from helpers.scores.extremes import pick_weights
 
 
 @pytest.mark.parametrize("n, k", [(5, 1), (5, 2), (6, 6), (15, 4)])

@@ -292,13 +292,13 @@ def test_whatever_one_model_does_the_others_go_on(
     }
 
 
-def test_a_failed_comparison_of_precision_costs_no_model(
+def test_a_failed_comparison_of_number_types_costs_no_model(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fails(*given: Any) -> None:
         raise FloatingPointError("3 embeddings are not finite")
 
-    monkeypatch.setattr("helpers.models.precision.record", fails)
+    monkeypatch.setattr("helpers.models.number_types.record", fails)
     study = tiny_study(tmp_path, [STATIC], ["DemoSTS"])
     assert isinstance(model_or_error(study.models[0], tmp_path, study), LoadedModel)
 

@@ -13,10 +13,10 @@ from helpers.base.errors import StudyError
 from helpers.models.application import Prefixes
 from helpers.prompts.prompt import Prompt
 from helpers.sweep import compute as sweep_compute
-from helpers.sweep.findings import _told_apart
 from helpers.sweep.inputs import token_digest
 from helpers.sweep.probe import probe
-from helpers.sweep.received import received
+from helpers.sweep.received import first_samples
+from helpers.sweep.words import told_apart
 
 
 def test_prompts_of_equal_tokens_pass_the_probe_and_have_one_digest(tmp_path: Path) -> None:
@@ -37,16 +37,16 @@ def sample(prompt: str, prefix: str, digest: str, side: str = "both", number: in
 
 def test_the_finding_names_the_prompts_and_counts_the_groups() -> None:
     rows = [sample("1", "A: ", "x"), sample("2", "a: ", "x"), sample("3", "b: ", "y")]
-    assert _told_apart(pd.DataFrame(rows)) == [
+    assert told_apart(pd.DataFrame(rows)) == [
         "m cannot tell 'A: ' and 'a: ' apart: it reads them as the same tokens, so their scores are equal (1 such group "
         "of prompts)."
     ]
-    assert _told_apart(pd.DataFrame(rows[1:])) == []
+    assert told_apart(pd.DataFrame(rows[1:])) == []
 
 
 def test_each_side_is_shown() -> None:
     rows = [sample("1", "q: ", "x", "query"), sample("1", "", "y", "document"), sample("1", "", "z", "plain")]
-    assert sorted(received(pd.DataFrame(rows))["side"]) == ["document", "plain", "query"]
+    assert sorted(first_samples(pd.DataFrame(rows))["side"]) == ["document", "plain", "query"]
 
 
 @pytest.mark.parametrize("broken", ["all", "one"])

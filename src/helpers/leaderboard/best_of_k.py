@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from helpers.base.extremes import pick_weights
 from helpers.base.phrases import count, is_highest, is_lowest, listed, signed
 from helpers.base.stats import unit_scores
 from helpers.base.ties import compare, levelled
-from helpers.scores.extremes import pick_weights
 from helpers.sensitivity.noise import KEY
 
 COLUMNS = [*KEY, "k", "reported", "honest"]

@@ -29,7 +29,7 @@ CHAPTERS = {
         "scores.board",
         "sweep.variants",
         "base.ties",
-        "models.precision",
+        "models.number_types",
         "sensitivity.audit",
         "sensitivity.scope",
     ),
@@ -59,7 +59,7 @@ CHAPTERS = {
     "Fine-tuning": ("tuning.data", "tuning.loss", "tuning.reler", "tuning.evaluation", "tuning.instructions"),
     "Titles of the figures": tuple(
         f"{room}.words"
-        for room in ("prompts", "scores", "sensitivity", "leaderboard", "geometry", "tuning", "report")
+        for room in ("prompts", "sweep", "sensitivity", "leaderboard", "geometry", "tuning", "report")
     ),
 }
 

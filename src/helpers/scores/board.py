@@ -7,9 +7,9 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
+from helpers.base.extremes import extreme_scores
 from helpers.base.stats import prompt_sd
 from helpers.base.ties import levelled
-from helpers.scores.extremes import extreme_scores
 
 BOARDS = ("default", "mean", "median", "worst", "best", "lower quartile", "mean - sd")
 

@@ -7,9 +7,9 @@ import pandas as pd
 
 from helpers.base.phrases import cells_named, choose, count, is_highest, out_of
 from helpers.base.ties import compare
-from helpers.scores.words import widest
 from helpers.sensitivity.noise import share_of_pairs
 from helpers.sweep.variants import distinct
+from helpers.sweep.words import widest
 
 LEVEL = 0.05
 

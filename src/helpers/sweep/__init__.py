@@ -1,20 +1,17 @@
 """Sweep (chapter 02): every model x task x prompt once, in cells that are never lost.
 
-`run` starts it, `group` computes one model on one task, `cell` says what a score depends on, `store` keeps it.
+`run` starts it, `group` computes a model on a task, `cell` says what a score depends on; an upgrade of mteb: `mteb_patches`.
 """
 
+from helpers.sweep.cell import prompts_of
 from helpers.sweep.cost import plan_table
-from helpers.sweep.received import inputs_table
-from helpers.sweep.results import export_mteb, query_scores_table, scores_table
+from helpers.sweep.received import first_samples, inputs_table
+from helpers.sweep.results import cell_counts, export_mteb, query_scores_table, require_complete, scores_table
 from helpers.sweep.run import run_sweep
 from helpers.sweep.scaling import scaling_text
+from helpers.sweep.trial import try_prompt
 
 __all__ = [
-    "export_mteb",
-    "inputs_table",
-    "plan_table",
-    "query_scores_table",
-    "run_sweep",
-    "scaling_text",
-    "scores_table",
-]
+    "cell_counts", "export_mteb", "first_samples", "inputs_table", "plan_table", "prompts_of", "query_scores_table",
+    "require_complete", "run_sweep", "scaling_text", "scores_table", "try_prompt",
+]  # fmt: skip

@@ -16,7 +16,7 @@ from filelock import FileLock, Timeout
 
 from helpers.base.errors import StudyError
 from helpers.base.progress import Say, clock, watching
-from helpers.models import precision as precision_probe
+from helpers.models import number_types
 from helpers.models.load import LoadedModel, load_model
 from helpers.study.spec import ModelSpec, Study, TaskSpec
 from helpers.sweep.cell import Cell, make_cells, prompt_count, prompts_of
@@ -47,7 +47,7 @@ def model_or_error(spec: ModelSpec, folder: Path, study: Study) -> LoadedModel |
         if model.identity["not_covered"]:
             logger.warning("model %s: not compared: %s", spec.label, "; ".join(model.identity["not_covered"]))
         try:
-            precision_probe.record(model, folder)
+            number_types.record(model, folder)
         except Exception as error:  # the comparison is an extra: without it the model is swept all the same
             logger.warning(
                 "model %s not compared with float32: %s: %s", spec.label, type(error).__name__, error

@@ -15,7 +15,7 @@ from helpers.base.errors import StudyError
 from helpers.base.files import replacing
 from helpers.base.paths import below
 from helpers.base.progress import Say
-from helpers.models.precision import record_path
+from helpers.models.number_types import record_path
 from helpers.study.spec import Study
 from helpers.study.sweep import RaySpec
 from helpers.sweep.group import run_group
@@ -223,7 +223,7 @@ def set_missing(environment: dict[str, str]) -> None:
 
 
 def group_files(folder: Path, group: Group) -> Files:
-    """What a group left in a run folder: its cells, note and errors, and the precision record of its model."""
+    """What a group left in a run folder: its cells, note and errors, and what its model's number types change."""
     place = group_folder(folder, *group)
     found = [
         p for p in place.glob("*") if not p.name.startswith(".")

@@ -41,7 +41,7 @@ def inputs_table(study: Study, folder: Path, prompts: pd.DataFrame) -> pd.DataFr
     return pd.DataFrame(rows, columns=columns)
 
 
-def received(inputs: pd.DataFrame) -> pd.DataFrame:
+def first_samples(inputs: pd.DataFrame) -> pd.DataFrame:
     """One row per model, task, side and way of applying: the first sample's exact string, cut after 160 characters."""
     first = inputs[inputs["sample"] == 0].sort_values(["model", "task", "application", "side"], kind="stable")
     first = first.groupby(["model", "task", "application", "side"], as_index=False).first()

@@ -159,8 +159,6 @@ def run_sweep(
     left that counts only groups with missing cells. Several processes may run this on one folder and share its groups;
     `wait=False` ends when only groups are left that others are computing.
     """
-    pass  # MOVED
-
     if study.sweep.offline:
         go_offline()
     return run_groups(study, folder, prompts, progress, wait)

@@ -12,7 +12,7 @@ from tiny_models import random_sentence_transformer
 
 from helpers.base.errors import StudyError
 from helpers.models.load import load_model
-from helpers.models.precision import ProbeTexts, compare, precision_table, probe_scores
+from helpers.models.number_types import ProbeTexts, compare, number_type_table, probe_scores
 from helpers.study.spec import ModelSpec
 from helpers.sweep.results import scores_table
 from helpers.sweep.run import run_sweep
@@ -72,7 +72,7 @@ def test_a_run_records_the_probe_of_the_models_that_need_one(folder: Path, tmp_p
     study = tiny_study(tmp_path, models, ["DemoSTS"], baselines=["none"])
     rows = prompt_rows("DemoSTS", "a:")
     run_sweep(study, tmp_path / "run", rows, progress=None)
-    table = precision_table(study, tmp_path / "run")
+    table = number_type_table(study, tmp_path / "run")
     assert table["model"].tolist() == ["half"] and table["dtype"].tolist() == ["bfloat16"]
     scores = scores_table(study, tmp_path / "run", rows)
     assert scores.groupby("model")["dtype"].first().to_dict() == {"tiny": "float32", "half": "bfloat16"}

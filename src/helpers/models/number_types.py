@@ -1,4 +1,4 @@
-"""Precision probe: how far another number type, attention, compiler or backend moves a model's scores.
+"""Number types: how far another number type, attention, compiler or backend moves a model's scores.
 
 The demo's questions, passages and sentence pairs are embedded by the model as the study has it and by the same weights
 in float32 with torch; the differences of vectors and of two scores are recorded in the run (`precision/<model>.json`),
@@ -116,7 +116,7 @@ def record(model: LoadedModel, folder: Path) -> None:
     write_json(path, {"key": model.key, "model": spec.label, **settings, **compare(model, reference)})
 
 
-def precision_table(study: Study, folder: Path) -> pd.DataFrame:
+def number_type_table(study: Study, folder: Path) -> pd.DataFrame:
     """The recorded comparisons of the study's models; no rows where all compute in float32 with torch."""
     found = [read_json(record_path(folder, spec)) for spec in study.models if spec.moves_scores]
     rows = [{k: r.get(k) for k in COLUMNS} for r in found if r is not None]
