@@ -95,6 +95,11 @@ def test_the_readme_which_jupyterlab_opens_leads_to_every_notebook():
     assert all(f"(notebooks/{path.name})" in readme for path in (ROOT / "notebooks").glob("*.ipynb"))
 
 
+def test_the_readme_shows_a_picture_of_the_report_and_says_what_is_on_it():
+    words, path = re.search(r"!\[([^\]]+)\]\((\S+)\)", (ROOT / "README.md").read_text()).groups()
+    assert len(words.split()) > 20 and 0 < (ROOT / path).stat().st_size < 300_000
+
+
 def test_the_docs_name_every_variable_of_the_suite():
     code = " ".join(path.read_text() for path in (ROOT / "src").rglob("*.py"))
     readme = (ROOT / "docs" / "troubleshooting.md").read_text()
