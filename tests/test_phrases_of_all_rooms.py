@@ -29,8 +29,7 @@ from helpers.leaderboard import words as leaderboard_words
 from helpers.prompts import comparison as prompts_comparison
 from helpers.prompts import words as prompts_words
 from helpers.report import words as report_words
-from helpers.sensitivity import agreement, audit
-from helpers.sensitivity import place as sensitivity
+from helpers.sensitivity import defaults as sensitivity
 from helpers.sensitivity import words as sensitivity_words
 from helpers.sweep import words as sweep_words
 
@@ -129,13 +128,15 @@ SENTENCES = {
     sweep_words.completeness: [cells()],
     sweep_words.spreads: [cells()],
     sensitivity_words.distribution: [cells()[lambda t: t["subset"] == "x"]],
-    sensitivity_words.percentiles: [spread()],
+    sensitivity_words.percentiles: [spread().assign(above_mean=True, at_or_above_best=False, at_or_below_worst=False,
+                                                    percentile_low=0.25, percentile_high=0.75)],
+    sensitivity_words.completeness: [spread().assign(n_missing=[0, 1, 0, 2], n_prompts=[8, 9, 8, 9])],
     sensitivity_words.cv: [spread()],
-    sensitivity_words.variance: [frame("source share_on_task", ("model", 0.6), ("prompt", 0.25))],
-    sensitivity_words.noise: [frame("pairs beyond_fdr", (10, 1.0), (30, 0.2))],
+    sensitivity_words.variance: [frame("source share_on_task", ("model", 0.6), ("prompt", 0.25), ("model x prompt + residual", 0.15))],
+    sensitivity_words.noise: [frame("pairs beyond_fdr beyond noise_share", (10, 1.0, 1.0, 0.1), (30, 0.2, 0.3, 0.2))],
     sensitivity_words.agreement: [frame("task kendall_w q_value", ("T", 0.9, 0.01), ("U", 0.9, 0.3))],
-    sensitivity_words.traits: [frame("trait effect q_value", ("n_words", 0.3, 0.01), ("ends_in_colon", 0.0, 0.9))],
-    sensitivity_words.precision: [frame("measure wanted k extrapolated", ("mean", 0.01, 12.0, True), ("cv", 0.1, 40.0, False))],
+    sensitivity_words.traits: [frame("trait effect low high q_value", ("n_words", 0.3, 0.1, 0.5, 0.01), ("ends_in_colon", 0.0, -0.1, 0.1, 0.9))],
+    sensitivity_words.enough: [frame("measure wanted k extrapolated", ("mean", 0.01, 12.0, True), ("cv", 0.1, 40.0, False))],
     leaderboard_words.boards: [frame("board kendall_tau moved", ("default", 1.0, 0), ("best", 0.5, 2), ("mean", 1.0, 0))],
     leaderboard_words.ranks: [ranks()],
     leaderboard_words.hacking: [frame("model k gain", ("a", 2, 0.1), ("b", 2, 0.1), ("a", 1, 0.0), ("b", 1, 0.0))],
@@ -149,8 +150,6 @@ SENTENCES = {
         "model task first second first_prompts second_prompts difference differs",
         ("a", "T", "p", "q", 3, 3, -0.25, True), ("b", "T", "p", "q", 3, 3, 0.25, True), ("c", "T", "p", "q", 2, 3, 0.0, False),
     )],
-    sensitivity.findings: [spread().assign(n_missing=0, above_mean=True, at_or_above_best=False, at_or_below_worst=False,
-                                           percentile_low=0.25, percentile_high=0.75)],
     sensitivity.model_summary: [spread().assign(above_mean=True, at_or_above_best=False, at_or_below_worst=False)],
     hacking.findings: [frame("model k gain", ("a", 2, 0.1), ("b", 2, 0.1), ("c", 2, 0.0)), pd.DataFrame()],
     leaderboard.findings: [frame("model default best_vs_default best_vs_worst", ("a", 1, 1, 1), ("b", 1, 1, 1))],
@@ -160,7 +159,6 @@ SENTENCES = {
     ],
     headline.findings: [frame("model default prompt_mean low high rank_low rank_high verdict",
                               *[(m, 0.5, 0.5, 0.4, 0.6, 1, 1, "") for m in "ab"])],
-    agreement.findings: [frame("task kendall_w q_value", ("T", 0.5, 0.01), ("U", 0.5, 0.3), ("V", 0.5, 0.9)), pd.DataFrame()],
 }  # fmt: skip
 
 
@@ -214,6 +212,7 @@ def test_every_sentence_about_tables_is_among_those_that_were_permuted():
     elsewhere = {
         "relevance", "wins",  # tested by themselves above
         "honest",  # largest_choice of hacking
+        "audit", "comparability", "consequences", "public_scope",  # tests/sensitivity/test_audit.py
         "scenarios", "triangle", "prompt_similarity",  # counts and shares: test_claims
         "separability", "failures", "map",  # its test draws labels by position; names and reasons
         "told_apart", "cut", "tried",  # tested in tests/sweep/test_words.py
@@ -229,9 +228,9 @@ def test_every_sentence_about_tables_is_among_those_that_were_permuted():
 def test_the_order_of_models_is_compared_between_all_choices_of_defaults():
     views = frame("defaults above_mean at_or_below_worst cells borda_order",
                   ("reported", 1, 0, 2, "a > b"), ("fair", 1, 0, 2, "b > a"), ("measured", 1, 0, 2, "a > b"))  # fmt: skip
-    text = audit.consequence_findings(views)[0]["text"]
+    text = sensitivity_words.consequences(views)[0]["text"]
     assert "Borda with reported and measured: a > b; Borda with fair: b > a." in text
-    assert "does not depend" in audit.consequence_findings(views.assign(borda_order="a > b"))[0]["text"]
+    assert "does not depend" in sensitivity_words.consequences(views.assign(borda_order="a > b"))[0]["text"]
 
 
 # -- ties, signs and units -------------------------------------------------------------------------------------------

@@ -3,13 +3,11 @@
 import numpy as np
 import pandas as pd
 import pytest
-from board_cells import cells_of
 
 from helpers.leaderboard import words as leaderboard_words
 from helpers.prompts import words as prompts_words
 from helpers.prompts.statistics import style
 from helpers.report import words as report_words
-from helpers.sensitivity import words as sensitivity_words
 from helpers.sweep import words as sweep_words
 
 
@@ -26,9 +24,6 @@ PROMPTS = frame(
 CELLS = frame("model task kind prompt_id score", *[
     ("a", "T", "prompt", "p", 0.5), ("a", "T", "prompt", "q", 0.7), ("a", "T", "default", "d", 0.8),
     ("b", "T", "prompt", "p", 0.5), ("b", "T", "prompt", "q", 0.6), ("b", "T", "default", "d", 0.55),
-])  # fmt: skip
-SENSITIVITY = frame("model task n_prompts cv cv_reliable percentile label", *[
-    ("a", "T", 9, 0.2, True, 1.0, "inflated"), ("b", "T", 9, 0.05, True, 0.5, "undecided"), ("b", "U", 9, np.nan, True, np.nan, "no default"),
 ])  # fmt: skip
 
 
@@ -60,61 +55,9 @@ def test_scores_name_the_cell_with_the_widest_range():
     assert "No two prompts" in sweep_words.widest(CELLS.assign(score=np.nan))
 
 
-def test_the_widest_range_is_one_over_equal_numbers_of_prompts():
-    """a's three scores spread over 0.6, two of them over 0.4 on average; b's two over 0.5."""
-    cells = cells_of({"a": {"T": [0.0, 0.3, 0.6]}, "b": {"T": [0.1, 0.6]}})
-    assert sensitivity_words.distribution(cells) == (
-        "Wording moves b on T most: by 0.500 between its prompts, equal numbers of them drawn for every model"
-    )
-
-
 def test_a_win_map_of_ties_is_even():
     ties = pd.DataFrame([[np.nan, 0.5], [0.5, np.nan]], index=["a", "b"], columns=["a", "b"])
     assert leaderboard_words.wins(ties) == "Least certain: a and b are even (ties count half)"
-
-
-def test_defaults_are_counted_outside_the_range_of_their_prompts():
-    assert (
-        sensitivity_words.distribution(CELLS)
-        == "1 of 2 defaults score above every prompt, 0 below every prompt"
-    )
-    assert "moves a on T" in sensitivity_words.distribution(CELLS[CELLS["kind"] == "prompt"])
-
-
-def test_labels_and_spread():
-    assert sensitivity_words.percentiles(SENSITIVITY) == "Of 2 defaults 1 inflated, 0 deflated, 1 undecided"
-    assert sensitivity_words.percentiles(SENSITIVITY[2:]) == "No default score to place among the prompts"
-    assert sensitivity_words.cv(SENSITIVITY) == "Wording moves a on T most: coefficient of variation 20.0%"
-    assert (
-        sensitivity_words.cv(SENSITIVITY.assign(n_prompts=1))
-        == "Too few prompts for a coefficient of variation"
-    )
-    assert sensitivity_words.cv(SENSITIVITY.assign(cv_reliable=False)).endswith("20.0%, with a mean near 0")
-
-
-def test_shares_of_variance_noise_and_agreement():
-    parts = frame("source share_on_task", ("model", 0.6), ("prompt", 0.25))
-    assert (
-        sensitivity_words.variance(parts)
-        == "25% of the variance on one task is wording that moves all models together (no interval)"
-    )
-    assert "cannot tell" in sensitivity_words.variance(parts[:1])
-    noise = frame("pairs beyond_fdr", (10, 1.0), (30, 0.2))  # 10 and 6 of 40
-    assert sensitivity_words.noise(noise).startswith("40% of the differences")
-    agreed = frame("task kendall_w q_value", ("T", 0.9, 0.01), ("U", 0.4, 0.3), ("V", np.nan, np.nan))
-    assert (
-        sensitivity_words.agreement(agreed)
-        == "Models agree on the better prompts beyond chance in 1 of 2 tasks"
-    )
-    effects = frame(
-        "trait effect q_value", ("n_words", 0.3, 0.01), ("ends_in_colon", 0.0, 0.9), ("rare", np.nan, np.nan)
-    )
-    assert sensitivity_words.traits(effects) == "1 of 2 traits of wording go with the score beyond chance"
-    advice = frame("measure wanted k extrapolated", ("mean", 0.01, 12.0, True), ("cv", 0.1, 40.0, False))
-    assert (
-        sensitivity_words.precision(advice)
-        == "About 12 prompts (extrapolated) give the mean score to within 1% of itself"
-    )
 
 
 def test_boards():

@@ -16,7 +16,7 @@ from helpers.scores import cells as scores_cells
 from helpers.sensitivity import agreement, noise, variance
 from helpers.sensitivity import charts as cs
 from helpers.sensitivity import enough as precision
-from helpers.sensitivity.place import sensitivity_table
+from helpers.sensitivity.defaults import sensitivity_table
 
 ONE = cells_of({"a": {"x": [0.5, 0.5]}}, {"a": {"x": 0.5}})
 HOLES = cells_of(
@@ -32,7 +32,7 @@ def charts_of(cells):
     yield cs.strips(cells)
     yield cs.percentile_map(table)
     yield cs.cv_strip(table)
-    yield cs.precision_lines(precision.precision_curve(cells, draws=20))
+    yield cs.error_lines(precision.error_curve(cells, draws=20))
     yield cs.agreement_bars(agreement.agreement_table(cells, permutations=20))
     yield cs.trait_forest(agreement.trait_effects(cells, agreement.traits(cells)))
     yield cl.bump(cl.scenario_ranks(board.scenarios(cells)), list(cl.SCENARIOS.values()))

@@ -10,7 +10,7 @@ from helpers.leaderboard.draws import central, mean_scores, percentile
 from helpers.leaderboard.headline import findings, headline_table
 from helpers.leaderboard.random_ranks import random_boards, rank_table
 from helpers.scores.cells import prompt_scores
-from helpers.sensitivity.place import sensitivity_table
+from helpers.sensitivity.defaults import sensitivity_table
 
 
 def table_of(cells):

@@ -32,7 +32,7 @@ PROMPTS = {
 # What so small a study cannot show.
 ABSENT = {
     "tbl-number-types": "both models compute in float32",
-    "fig-precision": "fewer than five prompts give no curve",
+    "fig-enough": "fewer than five prompts give no curve",
     "fig-traits": "three prompts are too few for the effect of a trait",
 }
 EMPTY = {

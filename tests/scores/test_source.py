@@ -13,9 +13,9 @@ from helpers.scores.cells import chosen_records, task_scores
 from helpers.scores.published import prompt_statistics
 from helpers.scores.source import load_published, reported_defaults
 from helpers.sensitivity import audit
-from helpers.sensitivity.place import findings as sensitivity_findings
-from helpers.sensitivity.place import model_summary, sensitivity_table
+from helpers.sensitivity.defaults import model_summary, sensitivity_table
 from helpers.sensitivity.scope import public_scope
+from helpers.sensitivity.words import completeness, percentiles
 from helpers.study.load import load_study
 
 KALM, QWEN, E5 = (
@@ -135,7 +135,7 @@ def test_where_the_defaults_stand(table, model, share, above, best, worst):
 
 def test_56_of_66_cells_above_the_mean_and_44_at_or_above_the_best(table):
     assert table[["above_mean", "at_or_above_best", "at_or_below_worst"]].sum().tolist() == [56, 44, 2]
-    assert "in 56 of 66 cells" in sensitivity_findings(table)[1]["text"]
+    assert "in 56 of 66 cells" in percentiles(table).findings[0]
 
 
 def test_borda_with_defaults(cells):
@@ -210,7 +210,7 @@ def test_findings_change_with_a_permuted_table(cells, table):
     permuted = cells.assign(
         score=cells.groupby("task")["score"].transform(lambda s: rng.permutation(s.to_numpy()))
     )
-    assert sensitivity_findings(sensitivity_table(permuted, draws=50)) != sensitivity_findings(table)
+    assert percentiles(sensitivity_table(permuted, draws=50)) != percentiles(table)
     assert findings(scenarios(permuted)) != findings(scenarios(cells))
 
 
@@ -223,7 +223,7 @@ def test_the_revised_version_has_unequal_prompts_and_mixed_versions(revised):
     cells = task_scores(revised[1].scores, revised[0].records)
     table = sensitivity_table(cells, draws=50)
     assert (table["n_prompts"].min(), table["n_prompts"].max()) == (37, 54)
-    assert any("unequal numbers of prompts (37 to 54)" in f["text"] for f in sensitivity_findings(table))
+    assert any("unequal numbers of prompts (37 to 54)" in f["text"] for f in completeness(table))
     assert (
         audit.check_summary(audit.audit_table(revised[1].scores))
         .set_index("check")

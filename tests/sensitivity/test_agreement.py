@@ -1,14 +1,13 @@
 """Agreement of models on prompts and traits of wording: known values, level of the tests by simulation."""
 
 import numpy as np
-import pandas as pd
 import pytest
 from board_cells import cells_of, random_cells
 
+from helpers.sensitivity import words
 from helpers.sensitivity.agreement import (
     TRAITS,
     agreement_table,
-    findings,
     kendall_w,
     trait_effects,
     trait_name,
@@ -26,7 +25,7 @@ def test_w_is_one_for_equal_orders_and_known_for_a_textbook_case():
 
 def test_a_constant_model_makes_it_undefined():
     table = agreement_table(cells_of({"a": {"x": [1, 1, 1]}, "b": {"x": [1, 2, 3]}}))
-    assert np.isnan(table["kendall_w"].item()) and findings(table, pd.DataFrame()) == []
+    assert np.isnan(table["kendall_w"].item()) and words.agreement(table).findings == ()
 
 
 @pytest.mark.parametrize("scores", [{"a": {"x": [1, 2, 3]}}, {"a": {"x": [1, 2]}, "b": {"x": [1, 2]}}])
@@ -58,16 +57,16 @@ def shared_prompts(effect, seed, texts=24):
     own = 0.05 * rng.normal(size=texts) + effect * lengths  # what a text does for all models
     scores = {f"m{m}": {t: list(own + 0.01 * rng.normal(size=texts)) for t in ("x", "y")} for m in range(4)}
     cells = cells_of(scores)
-    words = dict(zip([f"p{k}" for k in range(texts)], lengths, strict=True))
-    cells["prompt"] = [" ".join(["w"] * words[p]) for p in cells["prompt_id"]]
+    counts = dict(zip([f"p{k}" for k in range(texts)], lengths, strict=True))
+    cells["prompt"] = [" ".join(["w"] * counts[p]) for p in cells["prompt_id"]]
     return cells
 
 
 @pytest.mark.parametrize(
-    ("trait", "words"), [("n_words", "number of words"), ("ends_in_colon", "ends in colon")]
+    ("trait", "name"), [("n_words", "number of words"), ("ends_in_colon", "ends in colon")]
 )
-def test_a_trait_in_words(trait, words):
-    assert trait_name(trait) == words
+def test_a_trait_in_words(trait, name):
+    assert trait_name(trait) == name
 
 
 def test_a_trait_without_an_effect_is_found_no_more_often_than_asked():
@@ -75,9 +74,9 @@ def test_a_trait_without_an_effect_is_found_no_more_often_than_asked():
     p = []
     for seed in range(80):
         cells = shared_prompts(0, seed)
-        words = cells.drop_duplicates(["task", "prompt_id"]).assign(n_words=lambda t: t["prompt"].str.len())
+        lengths = cells.drop_duplicates(["task", "prompt_id"]).assign(n_words=lambda t: t["prompt"].str.len())
         p.append(
-            trait_effects(cells, words[["task", "prompt_id", "prompt", "n_words"]], ["n_words"])[
+            trait_effects(cells, lengths[["task", "prompt_id", "prompt", "n_words"]], ["n_words"])[
                 "p_value"
             ].item()
         )
@@ -88,9 +87,10 @@ def test_a_real_effect_is_found_with_its_sign_and_rare_traits_are_left_out():
     cells = shared_prompts(-0.05, 0)
     table = trait_effects(cells, traits(cells)).set_index("trait")
     assert table.loc["n_words", "high"] < 0 and np.isnan(table.loc["ends_in_colon", "effect"])
-    assert "number of words -" in findings(pd.DataFrame(), table.reset_index())[0]["text"]
+    assert "number of words -" in words.traits(table.reset_index()).findings[0]
 
 
 def test_nothing_to_say_on_nothing():
     empty = cells_of({"a": {"x": [np.nan]}})
-    assert findings(agreement_table(empty), trait_effects(empty, traits(empty))) == []
+    assert words.agreement(agreement_table(empty)).findings == ()
+    assert words.traits(trait_effects(empty, traits(empty))).findings == ()

@@ -11,15 +11,16 @@ from helpers.sensitivity.audit import (
     audit_table,
     cell_grades,
     check_summary,
-    consequence_findings,
     consequences,
-    findings,
     reported_scores,
     same_records,
     with_default_prefix,
 )
 from helpers.sensitivity.scope import comparability, public_scope
-from helpers.sensitivity.scope import findings as scope_findings
+from helpers.sensitivity.words import audit
+from helpers.sensitivity.words import comparability as compared
+from helpers.sensitivity.words import consequences as consequence_findings
+from helpers.sensitivity.words import public_scope as scope_findings
 
 DEFAULT = {"kind": "default", "prompt_id": "default", "prompt": None, "main_score": 0.7}
 
@@ -158,8 +159,7 @@ def test_consequences_compare_views_and_findings_say_them():
     assert effects["at_or_below_worst"].tolist() == [1, 0] and effects["at_or_above_best"].tolist() == [0, 1]
     texts = " ".join(
         f["text"]
-        for f in findings(audit_table(scores, reference()), "reported default")
-        + consequence_findings(effects)
+        for f in audit(audit_table(scores, reference()), "reported default") + consequence_findings(effects)
     )
     assert (
         "1 of 1 reported default is not like for like" in texts
@@ -177,9 +177,10 @@ def run_of(baselines, records=None):
 @pytest.mark.parametrize("baselines, status", [(["none", "default"], ["missing"]), (["none"], [])])
 def test_a_default_that_was_not_asked_for_is_not_missing(baselines, status):
     scores = records([{}, {"prompt_id": "p1"}])
-    checks, *_, found = comparability(run_of(baselines), scores, task_scores(scores))
-    assert checks["status"].tolist() == status
-    assert ("asks for no default" in found[0]["text"]) == (baselines == ["none"])
+    run = run_of(baselines)
+    tables = comparability(run, scores, task_scores(scores))
+    assert tables[0]["status"].tolist() == status
+    assert ("asks for no default" in compared(*tables, run.study)[0]["text"]) == (baselines == ["none"])
 
 
 def test_records_that_the_study_does_not_choose_are_not_audited():
@@ -195,13 +196,13 @@ def test_records_that_the_study_does_not_choose_are_not_audited():
 
 def test_nothing_is_said_about_nothing():
     empty = audit_table(records([{}]).iloc[:0])
-    assert empty.empty and findings(empty) == []
+    assert empty.empty and audit(empty) == []
 
 
 def test_raw_and_templated_models_on_one_board_are_pointed_out():
     rows = [{"model": m, "model_name": m, "application": a} for m, a in (("a", "raw"), ("b", "template"))]
     rows += [DEFAULT | {"model": m, "model_name": m} for m in "ab"]
-    assert any("two conditions" in f["text"] for f in findings(audit_table(records(rows))))
+    assert any("two conditions" in f["text"] for f in audit(audit_table(records(rows))))
 
 
 def test_prompt_runs_on_a_part_of_a_task_are_said_to_be_no_public_score():

@@ -4,7 +4,8 @@ import pandas as pd
 import pytest
 from test_best_of_k import query_scores
 
-from helpers.sensitivity.noise import NONE, findings, query_noise
+from helpers.sensitivity.noise import query_noise
+from helpers.sensitivity.words import noise
 
 
 def test_without_an_effect_few_differences_are_beyond_noise():
@@ -54,8 +55,8 @@ def test_the_spread_between_prompts_is_that_of_the_sensitivity_table():
 
 
 def test_findings_say_what_is_missing():
-    assert "not at hand" in findings(NONE)[0]["text"]
-    assert "beyond test-set noise" in findings(query_noise(query_scores(0.3), draws=100)[0])[0]["text"]
+    assert "not at hand" in noise(query_noise(None)[0]).findings[0]
+    assert "beyond test-set noise" in noise(query_noise(query_scores(0.3), draws=100)[0]).findings[0]
 
 
 @pytest.mark.parametrize("queries, prompts", [(2, 5), (20, 1)])

@@ -16,7 +16,7 @@ from helpers.report import methods as methods_page
 from helpers.report.compare_page import page_body
 from helpers.report.study_pages import told_first
 from helpers.runner.notebooks import notebook_paths
-from helpers.sensitivity import place as sensitivity
+from helpers.sensitivity import defaults as sensitivity
 
 
 def read(site, page: str) -> str:
@@ -26,7 +26,7 @@ def read(site, page: str) -> str:
 def test_methods_page_holds_the_docstring_of_a_public_function(site):
     text = re.sub(r"<[^>]+>|\s+", " ", read(site, "report/methods.html"))
     first = (sensitivity.percentile_of.__doc__ or "").split("\n")[0]
-    assert first in text and "src/helpers/sensitivity/place.py, line" in text
+    assert first in text and "src/helpers/sensitivity/defaults.py, line" in text
 
 
 # What a notebook uses to run, to draw, to put into words or to open an explorer: it defines no quantity. Whole rooms,

@@ -13,7 +13,7 @@ from tiny_models import random_sentence_transformer
 
 from helpers.scores.board import board_matrix, borda
 from helpers.scores.cells import task_scores
-from helpers.sensitivity import place as sensitivity
+from helpers.sensitivity import defaults as sensitivity
 from helpers.sensitivity import words as sensitivity_words
 from helpers.sensitivity.agreement import agreement_table
 from helpers.sweep.results import scores_table
@@ -85,8 +85,8 @@ def test_variants_are_labelled_apart_and_not_counted(cells):
     alone = sensitivity.sensitivity_table(distinct(cells), draws=20).set_index("model")
     assert list(whole.index) == ["a", "a2", "b"] and whole["variant_of"].dropna().to_dict() == {"a2": "a"}
     assert whole.loc[["a", "b"], "q_value"].tolist() == alone["q_value"].tolist()
-    assert sensitivity_words.percentiles(whole.reset_index()).startswith("Of 2 defaults")
-    text = " ".join(f["text"] for f in sensitivity.findings(whole.reset_index()))
+    assert sensitivity_words.percentiles(whole.reset_index()).title.startswith("Of 2 defaults")
+    text = " ".join(sensitivity_words.percentiles(whole.reset_index()).findings)
     assert "of 2 cells" in text and "of 3 cells" not in text
 
 

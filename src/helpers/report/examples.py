@@ -16,7 +16,7 @@ from helpers.display.chart import INK, PALETTE, drawing
 from helpers.geometry.maps import corners
 from helpers.leaderboard.random_ranks import random_boards, rank_table
 from helpers.scores.board import borda
-from helpers.sensitivity.place import sensitivity_table
+from helpers.sensitivity.defaults import sensitivity_table
 
 SCORES = [
     0.52,

@@ -35,7 +35,7 @@ CHAPTERS = {
     ),
     "Inflation and deflation": (
         "sensitivity.spread",
-        "sensitivity.place",
+        "sensitivity.defaults",
         "sensitivity.variance",
         "sensitivity.noise",
         "sensitivity.agreement",

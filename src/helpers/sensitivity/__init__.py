@@ -1,13 +1,13 @@
 """Sensitivity (chapter 03): is the default prompt's score typical of what prompts give?
 
-`place` puts a default among the prompts, `spread` measures how far they lie apart, `audit` asks whether they compare.
+`defaults` places a default among the prompts, `spread` measures how far they lie apart, `figures` draws each figure.
 """
 
-from helpers.sensitivity.agreement import agreement_table, trait_effects, traits
+from helpers.sensitivity.agreement import agreement_table, languages_of, trait_effects, traits
 from helpers.sensitivity.audit import audit_table, check_summary
-from helpers.sensitivity.enough import precision_curve, recommended
+from helpers.sensitivity.defaults import model_summary, sensitivity_table
+from helpers.sensitivity.enough import error_curve, recommended
 from helpers.sensitivity.noise import query_noise
-from helpers.sensitivity.place import model_summary, sensitivity_table
 from helpers.sensitivity.scope import comparability
 from helpers.sensitivity.variance import variance_components
 
@@ -16,8 +16,9 @@ __all__ = [
     "audit_table",
     "check_summary",
     "comparability",
+    "error_curve",
+    "languages_of",
     "model_summary",
-    "precision_curve",
     "query_noise",
     "recommended",
     "sensitivity_table",

@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from helpers.base.phrases import is_highest, is_lowest, listed, out_of
 from helpers.base.stats import adjusted
 from helpers.base.ties import levelled
 from helpers.scores.cells import prompt_scores
@@ -181,35 +180,6 @@ def trait_effects(
         rows.append(row)
     out = pd.DataFrame(rows)
     out["q_value"] = adjusted(out["p_value"].to_numpy(float))
-    return out
-
-
-def findings(agreed: pd.DataFrame, effects: pd.DataFrame, fdr: float = 0.05) -> list[dict[str, str]]:
-    """Agreement and traits as sentences with their uncertainty."""
-    out = []
-    known = agreed[agreed["kendall_w"].notna()] if len(agreed) else agreed
-    if len(known):
-        sure = int((known["q_value"] <= fdr).sum())
-        w = known["kendall_w"]
-        text = (
-            f"Models agree on which prompts are better in {out_of(sure, len(known), 'task')} (Kendall's W beyond chance); "
-            f"W is {w.median():.2f} in the median"
-        )
-        if not is_highest(w).all():
-            low, high = (listed(known.loc[at, "task"]) for at in (is_lowest(w), is_highest(w)))
-            text += f", {w.min():.2f} ({low}) to {w.max():.2f} ({high})"
-        out.append({"text": text + ".", "figure": "fig-agreement"})
-    sure_effects = effects[effects["q_value"] <= fdr] if len(effects) else effects
-    if len(sure_effects):
-        named = "; ".join(
-            f"{trait_name(r.trait)} {r.effect:+.2f} ({r.low:+.2f} to {r.high:+.2f})"
-            for r in sure_effects.itertuples()
-        )
-        out.append({"text": f"Wording that goes with the score, in standard deviations of a cell's scores: {named}.",
-                    "figure": "fig-traits"})  # fmt: skip
-    elif len(effects) and effects["effect"].notna().any():
-        out.append({"text": "No trait of wording (length, final colon, naming task, data set or language) goes with the "
-                    "score beyond chance.", "figure": "fig-traits"})  # fmt: skip
     return out
 
 

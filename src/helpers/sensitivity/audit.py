@@ -12,10 +12,9 @@ from collections.abc import Iterable
 import numpy as np
 import pandas as pd
 
-from helpers.base.phrases import choose, count, out_of
 from helpers.scores.board import borda, borda_points
 from helpers.scores.cells import task_scores
-from helpers.sensitivity.place import place
+from helpers.sensitivity.defaults import standing
 
 # check -> (columns that are compared, grade of a difference)
 CHECKS: dict[str, tuple[list[str], str]] = {
@@ -145,62 +144,18 @@ def consequences(cells: pd.DataFrame, views: dict[str, pd.DataFrame]) -> pd.Data
         pairs = [
             (prompts.get((m, t), np.array([])), s) for m, t, s in view[["model", "task", "score"]].to_numpy()
         ]
-        places = pd.DataFrame([place(s, x) for x, s in pairs if len(x)])
+        standings = pd.DataFrame([standing(s, x) for x, s in pairs if len(x)])
         matrix = view.pivot_table(index="model", columns="task", values="score").reindex(
             index=models, columns=tasks
         )
         rows.append({
-            "defaults": name, "cells": len(places),
-            "mean_percentile": float(places["percentile"].mean()) if len(places) else np.nan,
-            **{c: int(places[c].sum()) if len(places) else 0
+            "defaults": name, "cells": len(standings),
+            "mean_percentile": float(standings["percentile"].mean()) if len(standings) else np.nan,
+            **{c: int(standings[c].sum()) if len(standings) else 0
                for c in ("above_mean", "at_or_above_best", "at_or_below_worst")},
             "borda_order": _order(matrix, "mteb"), "order_by_mean_points": _order(matrix, "present"),
         })  # fmt: skip
     return pd.DataFrame(rows)
-
-
-def findings(table: pd.DataFrame, subject: str = "default") -> list[dict[str, str]]:
-    """The audit as sentences; `subject` names what was audited ("measured default", "reported default")."""
-    if table.empty:
-        return []
-    grades = cell_grades(table)
-    bad = grades[grades["worst"].isin(["differs", "missing"])]
-    careful = grades[grades["worst"] == "caution"]
-    if len(bad):
-        text = (
-            f"{out_of(len(bad), len(grades), subject)} {choose(len(grades), 'is', 'are')} not like for like with the prompt "
-            "runs beside them "
-        )
-        text += f"({_reasons(table, bad, ['differs', 'missing'])})."
-    else:
-        who = choose(len(grades), f"The one {subject} is", f"All {count(len(grades), subject)} are")
-        text = f"{who} on the same records, languages and revisions as the prompt runs."
-    if len(careful):
-        who = "others" if len(bad) else "of them"
-        text += f" {len(careful)} {who} {choose(len(careful), 'differs', 'differ')} in a condition ({_reasons(table, careful, ['caution'])})."
-    out = [{"text": text, "figure": "tbl-audit"}]
-    mixed = _mixed_application(table)
-    return [*out, {"text": mixed, "figure": "tbl-audit"}] if mixed else out
-
-
-def consequence_findings(effects: pd.DataFrame) -> list[dict[str, str]]:
-    """What changes from the first view of the defaults to each other one, in words; nothing for a single view."""
-    if len(effects) < 2:
-        return []
-    parts = [
-        f"{r.defaults} {r.above_mean} and {r.at_or_below_worst} of {r.cells}"
-        for r in effects.itertuples()
-        if r.cells
-    ]
-    text = f"Defaults above the mean of the prompts, and at or below the worst of them: {'; '.join(parts)}. "
-    orders = effects.groupby("borda_order", sort=False)["defaults"].agg(list)
-    if len(orders) == 1:
-        text += "The Borda order does not depend on it."
-    else:
-        text += (
-            "; ".join(f"Borda with {' and '.join(views)}: {order}" for order, views in orders.items()) + "."
-        )
-    return [{"text": text, "figure": "tbl-consequences"}]
 
 
 def with_default_prefix(scores: pd.DataFrame, inputs: pd.DataFrame) -> pd.DataFrame:
@@ -228,15 +183,6 @@ def _applied(own: pd.DataFrame, part: pd.DataFrame) -> dict[str, object]:
     return {"check": "prompt applied", "status": status, "default": default, "prompts": how}
 
 
-def _reasons(table: pd.DataFrame, cells: pd.DataFrame, status: list[str]) -> str:
-    """How many of the cells have which difference: "languages: 22, data set revision: 10"."""
-    part = table.merge(cells[["model", "task"]], on=["model", "task"])
-    part = part[part["status"].isin(status)]
-    nothing = (part["check"] == "prompt applied") & (part["default"] == "nothing")
-    names = part["check"].mask(nothing, "the default puts nothing before the text")
-    return ", ".join(f"{check}: {n}" for check, n in names.value_counts().items())
-
-
 def _compared(scores: pd.DataFrame, kind: str) -> pd.DataFrame:
     """The finished rows of a kind, with the columns that matter here as plain objects (quicker to compare)."""
     names = {
@@ -261,17 +207,6 @@ def _values(table: pd.DataFrame, columns: Iterable[str]) -> list[str]:
         zip(*(table[c].to_numpy() for c in columns), strict=True)
     )  # few distinct rows: no data frame for them
     return sorted({"/".join(str(v) for v in row) for row in rows if not any(pd.isna(v) for v in row)} - {""})
-
-
-def _mixed_application(table: pd.DataFrame) -> str | None:
-    part = table[(table["check"] == "prompt applied")].drop_duplicates("model")
-    raw, template = part[part["prompts"] == "raw"], part[part["prompts"] == "template"]
-    if raw.empty or template.empty:
-        return None
-    return (
-        f"The board compares two conditions: {count(len(raw), 'model')} {choose(len(raw), 'gets', 'get')} a prompt raw before the "
-        f"text, {len(template)} inside the model's instruction template ({', '.join(template['model'])})."
-    )
 
 
 def _order(matrix: pd.DataFrame, holes: str) -> str:

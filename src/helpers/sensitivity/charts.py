@@ -124,7 +124,7 @@ def cv_strip(table: pd.DataFrame) -> Any:
     return (box + median + points).properties(width=520, height={"step": 34})
 
 
-def precision_lines(curve: pd.DataFrame) -> Any:
+def error_lines(curve: pd.DataFrame) -> Any:
     """Error against the number of prompts, a panel per measure: the median cell and the ninth of ten."""
     names = {"error": "median cell", "error_q90": "nine cells of ten"}
     long = plain(curve).melt(["measure", "k", "cells"], list(names), var_name="line", value_name="value")

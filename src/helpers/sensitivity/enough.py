@@ -8,10 +8,9 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from helpers.base.phrases import count
 from helpers.base.stats import prompt_sd
 from helpers.base.ties import compare
-from helpers.sensitivity.place import percentile_of
+from helpers.sensitivity.defaults import percentile_of
 
 MEASURES = ("mean", "cv", "percentile")
 
@@ -19,7 +18,7 @@ MEASURES = ("mean", "cv", "percentile")
 SIZES = (2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50)
 
 
-def precision_curve(
+def error_curve(
     cells: pd.DataFrame,
     sizes: tuple[int, ...] = SIZES,
     draws: int = 2_000,
@@ -123,21 +122,6 @@ def recommended(
             }
         )
     return pd.DataFrame(rows, columns=["measure", "wanted", "k", "extrapolated"])
-
-
-def findings(curve: pd.DataFrame, advice: pd.DataFrame) -> list[dict[str, str]]:
-    """The recommended numbers of prompts in words."""
-    known = advice.dropna(subset=["k"]) if len(advice) else advice
-    if known.empty:
-        return []
-    words = {"mean": "the mean score to within {:.0%} of itself", "cv": "the coefficient of variation to within {:.0%}",
-             "percentile": "the default's percentile to within {:.0%}"}  # fmt: skip
-    parts = [
-        f"about {count(int(r.k), 'prompt')}{' (extrapolated)' if r.extrapolated else ''} for {words[r.measure].format(r.wanted)}"
-        for r in known.itertuples()
-    ]
-    return [{"text": "To know it in nine cells of ten with 95% confidence it takes " + "; ".join(parts) + ".",
-             "figure": "fig-precision"}]  # fmt: skip
 
 
 def _cv_error(cv: float, normal: np.ndarray, excess: float, skewness: float, level: float) -> float:

@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from helpers.base.phrases import count
 from helpers.base.stats import adjusted, prompt_sd, score_draws, unit_scores
 from helpers.base.ties import compare
 
@@ -21,11 +20,12 @@ COLUMNS = [*KEY, "n_units", "n_prompts", "standard_error", "prompt_sd", "paired_
            "beyond_fdr"]  # fmt: skip
 
 
-NONE = pd.DataFrame(columns=COLUMNS)  # what there is to say where no unit scores were kept
-
-
 def query_noise(
-    query_scores: pd.DataFrame, draws: int = 1_000, level: float = 0.95, seed: int = 42, fdr: float = 0.05
+    query_scores: pd.DataFrame | None,
+    draws: int = 1_000,
+    level: float = 0.95,
+    seed: int = 42,
+    fdr: float = 0.05,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Paired bootstrap over the units of every (model, task, subset, split).
 
@@ -42,10 +42,11 @@ def query_noise(
     t-test of the difference against its bootstrap standard error, and no smaller than that of a sign test of as many
     units as the two prompts score differently: counting draws could give none below 2 / (draws + 1), and among the 1,431
     pairs of 54 prompts that is too large for any of them to be found.
-    Cells with fewer than 2 prompts or 3 units are left out.
+    Cells with fewer than 2 prompts or 3 units are left out; without unit scores (None) both tables are empty.
     """
     rows, frames = [], []
-    for key, part in query_scores.groupby(KEY, sort=True, observed=True):
+    groups = [] if query_scores is None else query_scores.groupby(KEY, sort=True, observed=True)
+    for key, part in groups:
         wide = part.pivot_table(index="query_id", columns="prompt_id", values="score").dropna(axis=0)
         if wide.shape[0] < 3 or wide.shape[1] < 2:
             continue
@@ -76,28 +77,6 @@ def query_noise(
     columns = [*KEY, "prompt_a", "prompt_b", "difference", "low", "high", "p_value", "q_value"]
     pairs = pd.concat(frames, ignore_index=True)[columns] if frames else pd.DataFrame(columns=columns)
     return pd.DataFrame(rows, columns=COLUMNS), pairs
-
-
-def share_of_pairs(cells: pd.DataFrame, column: str) -> float:
-    """A share of each test set's pairs of prompts as a share of all pairs; cells: the first table of `query_noise`."""
-    return float((cells[column] * (cells["pairs"] / cells["pairs"].sum())).sum())
-
-
-def findings(cells: pd.DataFrame, level: float = 0.95) -> list[dict[str, str]]:
-    """Whether prompts differ by more than the test set's noise, as sentences; nothing is said without unit scores."""
-    if cells.empty:
-        return [{"text": "Scores of single queries under two prompts or more are not at hand, so the prompts' effect "
-                 "cannot be compared with test-set noise here."}]  # fmt: skip
-    beyond, raw = share_of_pairs(cells, "beyond_fdr"), share_of_pairs(cells, "beyond")
-    known = cells["noise_share"].dropna()
-    text = (
-        f"In {count(len(cells), 'test set')} with scores per query or pair, {beyond:.0%} of the differences between two prompts are "
-        f"beyond test-set noise with false discoveries controlled ({raw:.0%} at {1 - level:.0%} each, of which "
-        f"{1 - level:.0%} would be expected without any effect)"
-    )
-    if len(known):
-        text += f"; noise alone explains {known.median():.0%} of the variance between prompts (median)"
-    return [{"text": text + ".", "figure": "fig-noise"}]
 
 
 def _pairs(

@@ -10,7 +10,6 @@ from collections.abc import Iterable
 
 import pandas as pd
 
-from helpers.base.phrases import out_of
 from helpers.scores.cells import chosen_records
 from helpers.scores.source import known_records, reported_defaults
 from helpers.sensitivity import audit
@@ -57,20 +56,6 @@ def defined_records(tasks: Iterable[str]) -> dict[str, list[tuple[str, str]]]:
     return out
 
 
-def findings(table: pd.DataFrame) -> list[dict[str, str]]:
-    """Which tasks' public scores are another quantity than the prompt runs; nothing where all are whole."""
-    part = table[~table["whole"].astype(bool)] if len(table) else table
-    if part.empty:
-        return []
-    named = "; ".join(f"{r.task}: {r.measured} of {r.defined} subsets and splits" for r in part.itertuples())
-    return [{
-        "text": f"For {out_of(len(part), len(table), 'task')} the prompt runs cover only a part of what mteb's task holds ({named}). "
-        "A public leaderboard score of these tasks is a mean over other languages or splits: it is not like for like and "
-        "must not be called inflated or deflated by these prompts.",
-        "figure": "tbl-scope",
-    }]  # fmt: skip
-
-
 def _joined(records: Iterable[tuple[str, str]]) -> str:
     names = sorted(f"{split}/{subset}" for split, subset in records)
     return ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
@@ -78,11 +63,11 @@ def _joined(records: Iterable[tuple[str, str]]) -> str:
 
 def comparability(
     run: Run, scores: pd.DataFrame, cells: pd.DataFrame
-) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame, list[dict[str, str]]]:
+) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
     """The audit of a run's defaults, and of the reported ones where the study names them (`audit`, `public_scope`).
 
     Returns the checks (column `defaults`: "measured" beside the prompts or "reported"), what the choice of defaults
-    changes, the scope of the tasks, and the findings. Without reported defaults at hand a finding says how to get them.
+    changes, and the scope of the tasks; `words.comparability` puts them into sentences.
     """
     if run.has_table("inputs") and "default_prefix" not in scores:
         scores = audit.with_default_prefix(scores, run.table("inputs"))
@@ -91,8 +76,7 @@ def comparability(
     scope = public_scope(kept)
     measured = cells.loc[cells["kind"] == "default", ["model", "task", "score"]]
     own = audit.audit_table(kept)
-    asked = "default" in run.study.baselines
-    if not asked:  # what was not asked for is not missing
+    if "default" not in run.study.baselines:  # what was not asked for is not missing
         own = own[own["status"] != "missing"].reset_index(drop=True)
     strict = audit.cell_grades(own).query("strictly_like")[["model", "task"]]
     views = {"all measured ones": measured}
@@ -101,10 +85,6 @@ def comparability(
             "the measured ones without any caution": measured.merge(strict, on=["model", "task"])
         } | views
     checks = own.assign(defaults="measured")
-    found = audit.findings(own, "measured default") + findings(scope)
-    if not asked and own.empty:
-        text = "The study asks for no default, so there is none to compare with the prompts."
-        found = [{"text": text, "figure": "tbl-audit"}, *found]
     reference = reported_defaults(source, run.study.name)
     if reference is not None:
         other = audit.audit_table(kept, reference)
@@ -117,11 +97,4 @@ def comparability(
             "the reported ones on the prompts' own records": same,
         } | views
         checks = pd.concat([other.assign(defaults="reported"), checks], ignore_index=True)
-        found = audit.findings(other, "reported default")[:1] + found
-    elif source is not None and source.reported is not None:
-        text = "The defaults that were reported elsewhere are not at hand, so they could not be audited; "
-        found.append(
-            {"text": f"{text}get them with: helpers fetch-published {run.study.name}", "figure": "tbl-audit"}
-        )
-    effects = audit.consequences(cells, views)
-    return checks, effects, scope, found + audit.consequence_findings(effects)
+    return checks, audit.consequences(cells, views), scope

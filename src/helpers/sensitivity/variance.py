@@ -13,6 +13,10 @@ from helpers.base.ties import levelled
 SOURCES = ("model", "task", "model x task", "prompt", "model x prompt + residual")
 
 
+COLUMNS = ["source", "variance", "share", "share_on_task", "share_low", "share_high", "share_on_task_low",
+           "share_on_task_high"]  # fmt: skip
+
+
 def variance_components(cells: pd.DataFrame, intervals: bool = True, level: float = 0.95) -> pd.DataFrame:
     """Split the variance of prompt scores into model, task, model x task, prompt within task, and the rest.
 
@@ -26,49 +30,22 @@ def variance_components(cells: pd.DataFrame, intervals: bool = True, level: floa
     and with `intervals` share_low/high, share_on_task_low/high: jackknife over tasks on the logit scale with
     t(tasks - 1) quantiles; NaN for fewer than 4 tasks. Unbalanced prompts and holes are allowed.
     One model: no model effects. One task: no task effect, and the model effect is model x task.
-    Raises ValueError where fewer than two scores are left or no cell has two prompts.
+    No rows where no cell has two prompts or all scores are equal: there is no variance to split.
     """
     data = cells[(cells["kind"] == "prompt") & cells["score"].notna()][
         ["model", "task", "prompt_id", "score"]
     ]
     data = data.astype(dict.fromkeys(("model", "task", "prompt_id"), object)).reset_index(drop=True)
     if len(data) < 2 or data.groupby(["model", "task"]).size().max() < 2:
-        raise ValueError("variance components need at least one model and task with two prompt scores")
+        return pd.DataFrame(columns=COLUMNS)
     if np.ptp(levelled(data["score"])) == 0:
-        raise ValueError("all scores are equal: there is no variance to split")
+        return pd.DataFrame(columns=COLUMNS)
     components = _fit(data)
     table = _shares(components)
     tasks = sorted(data["task"].unique())
     if intervals:
-        ends = _jackknife(data, tasks, table, level) if len(tasks) >= 4 else np.full((len(table), 4), np.nan)
-        names = ["share_low", "share_high", "share_on_task_low", "share_on_task_high"]
-        table[names] = ends
+        table[COLUMNS[4:]] = _jackknife(data, tasks, table, level) if len(tasks) >= 4 else np.nan
     return table
-
-
-def findings(table: pd.DataFrame) -> list[dict[str, str]]:
-    """What share of the variance on one task is wording, in words."""
-    part = table.set_index("source") if len(table) else table
-    if "prompt" not in part.index or not np.isfinite(part.loc["prompt", "share_on_task"]):
-        return []
-    common, rest = part.loc["prompt"], part.loc["model x prompt + residual"]
-    text = (
-        f"On one task, {common['share_on_task']:.0%} of the variance of scores is wording that moves all models together"
-        + _range(common) + f", and {rest['share_on_task']:.0%} is wording that suits one model and not another, or noise"
-        + _range(rest)
-    )  # fmt: skip
-    if "model" in part.index and np.isfinite(part.loc["model", "share_on_task"]):
-        text += f"; {part.loc['model', 'share_on_task']:.0%} is the model"
-    return [{"text": text + ".", "figure": "fig-variance"}]
-
-
-def _range(row: pd.Series) -> str:
-    low, high = row.get("share_on_task_low", np.nan), row.get("share_on_task_high", np.nan)
-    if not (np.isfinite(low) and np.isfinite(high)):
-        return " (too few tasks for an interval)"
-    if high - low > 0.8:
-        return f" (95% interval {low:.0%} to {high:.0%}: so few tasks cannot tell)"
-    return f" (95% interval {low:.0%} to {high:.0%})"
 
 
 def _fit(data: pd.DataFrame) -> dict[str, float]:

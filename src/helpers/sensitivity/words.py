@@ -1,102 +1,294 @@
-"""The title of each figure of chapter 03, computed from the table that the figure draws."""
+"""Words of chapter 03: what each figure's table says, as title and findings, and sentences about tables without a figure."""
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 import pandas as pd
 
-from helpers.base.phrases import cells_named, choose, count, is_highest, out_of
+from helpers.base.phrases import cells_named, choose, count, is_highest, is_lowest, listed, out_of
 from helpers.base.ties import compare
-from helpers.sensitivity.noise import share_of_pairs
+from helpers.display.figure import Said
+from helpers.sensitivity.agreement import trait_name
+from helpers.sensitivity.audit import cell_grades
+from helpers.sensitivity.defaults import LABELS, tail_p_value
+from helpers.study.spec import Study
 from helpers.sweep.variants import distinct
 from helpers.sweep.words import widest
 
-LEVEL = 0.05
+Finding = dict[str, str]
 
 
-# -- 03: inflation and deflation -------------------------------------------------------------------------------------
+# -- figures ---------------------------------------------------------------------------------------------------------
 
 
-def distribution(cells: pd.DataFrame) -> str:
+def distribution(cells: pd.DataFrame) -> Said:
     """How many defaults lie outside the range of all their prompts."""
     known = cells[cells["score"].notna()]
     prompts = known[known["kind"] == "prompt"].groupby(["model", "task"], observed=True)["score"]
-    own = prompts.agg(["min", "max"])
     default = known[known["kind"] == "default"].groupby(["model", "task"], observed=True)["score"].mean()
-    both = own.join(default, how="inner")
+    both = prompts.agg(["min", "max"]).join(default, how="inner")
     if both.empty:
-        return widest(cells)
+        return Said(widest(cells))
     above = int((compare(both["score"], both["max"]) > 0).sum())
     below = int((compare(both["score"], both["min"]) < 0).sum())
     verb = choose(len(both), "scores", "score")
-    return f"{out_of(above, len(both), 'default')} {verb} above every prompt, {below} below every prompt"
+    title = f"{out_of(above, len(both), 'default')} {verb} above every prompt, {below} below every prompt"
+    return Said(title)
 
 
-def percentiles(table: pd.DataFrame) -> str:
-    """How many defaults of models (`variants` apart) are inflated, deflated or cannot be placed."""
-    placed = distinct(table[table["percentile"].notna()]) if "percentile" in table else table.iloc[:0]
-    if placed.empty:
-        return "No default score to place among the prompts"
-    counts = placed["label"].value_counts()
-    up, down, open_cells = (int(counts.get(label, 0)) for label in ("inflated", "deflated", "undecided"))
-    return f"Of {count(len(placed), 'default')} {up} inflated, {down} deflated, {open_cells} undecided"
+def percentiles(table: pd.DataFrame, level: float = 0.95, tail: float = 0.25, fdr: float = 0.05) -> Said:
+    """How many defaults of models (`variants` apart) are inflated, deflated or cannot be placed.
+
+    tail, fdr: as the `sensitivity_table` was made with.
+    """
+    known = distinct(table[table["percentile"].notna()]) if "percentile" in table else table.iloc[:0]
+    if known.empty:
+        text = "No default score was found, so nothing can be called inflated or deflated."
+        return Said("No default score to place among the prompts", (text,) if len(table) else ())
+    n = len(known)
+    counts = {label: int((known["label"] == label).sum()) for label in LABELS[:4]}
+    above, best, worst = known[["above_mean", "at_or_above_best", "at_or_below_worst"]].sum().astype(int)
+    width = float((known["percentile_high"] - known["percentile_low"]).mean())
+    return Said(
+        f"Of {count(n, 'default')} {counts['inflated']} inflated, {counts['deflated']} deflated, {counts['undecided']} undecided",
+        (
+            f"The default scores above the mean of the prompts in {out_of(above, n, 'cell')} (model x task); in {best} it "
+            f"equals or beats every prompt, in {worst} it equals or loses to every prompt.",
+            f"With the false discovery rate controlled over {count(n, 'cell')}: "
+            + ", ".join(f"{many} {label}" for label, many in counts.items() if many)
+            + f". The {level:.0%} interval of a percentile is {width:.0%} wide on average (from "
+            f"{count(int(known['n_prompts'].min()), 'prompt')}).{_reach(known, tail, fdr)}",
+        ),
+    )  # fmt: skip
 
 
-def cv(table: pd.DataFrame) -> str:
-    """The cell with the largest coefficient of variation."""
+def cv(table: pd.DataFrame) -> Said:
+    """How far prompts move a score: the cell with the largest coefficient of variation, and the models' medians."""
     known = table[table["cv"].notna() & (table["n_prompts"] > 1)] if "cv" in table else table.iloc[:0]
     if known.empty:
-        return "Too few prompts for a coefficient of variation"
+        return Said("Too few prompts for a coefficient of variation")
     top = known[is_highest(known["cv"])]
-    largest = top["cv"].max()
-    if largest == 0:
-        return "Wording moves no score: every coefficient of variation is 0"
-    unsure = "" if top["cv_reliable"].astype(bool).all() else ", with a mean near 0"
-    return f"Wording moves {cells_named(top)} most: coefficient of variation {largest:.1%}{unsure}"
+    largest, named, sure = top["cv"].max(), cells_named(top), bool(top["cv_reliable"].astype(bool).all())
+    medians = known.groupby("model")["cv"].median()
+    moved = (
+        f"{medians.min():.1%} to {medians.max():.1%} (median over tasks, by model)" if len(medians) > 1
+        else f"{medians.min():.1%} (median over {count(len(known), 'task')})"
+    )  # fmt: skip
+    title = f"Wording moves {named} most: coefficient of variation {largest:.1%}{'' if sure else ', with a mean near 0'}"
+    return Said(
+        title if largest else "Wording moves no score: every coefficient of variation is 0",
+        (f"Changing only the prompt moves a score by a coefficient of variation of {moved}; the largest is {largest:.1%} "
+         f"({named}{'' if sure else '; a mean near 0 makes this ratio unreliable'}).",),
+    )  # fmt: skip
 
 
-def variance(components: pd.DataFrame) -> str:
+def variance(components: pd.DataFrame) -> Said:
     """The share of the variance on one task that is wording common to all models."""
     part = components.set_index("source")
     if "prompt" not in part.index or not np.isfinite(part.loc["prompt", "share_on_task"]):
-        return "These data cannot tell wording from the other sources of variance"
-    share = part.loc["prompt", "share_on_task"]
-    unsure = "" if np.isfinite(part.loc["prompt"].get("share_on_task_low", np.nan)) else " (no interval)"
-    return f"{share:.0%} of the variance on one task is wording that moves all models together{unsure}"
-
-
-def noise(single: pd.DataFrame) -> str:
-    """The share of differences between two prompts that exceed the noise of the test set."""
-    beyond = share_of_pairs(single, "beyond_fdr")
-    return f"{beyond:.0%} of the differences between two prompts are beyond the noise of the test set"
-
-
-def agreement(agreed: pd.DataFrame, fdr: float = LEVEL) -> str:
-    """In how many tasks the models agree on the better prompts."""
-    known = agreed[agreed["kendall_w"].notna()] if len(agreed) else agreed
-    if known.empty:
-        return "Too few models or prompts to tell whether models agree on the better ones"
-    sure = int((known["q_value"] <= fdr).sum())
-    return f"Models agree on the better prompts beyond chance in {out_of(sure, len(known), 'task')}"
-
-
-def traits(effects: pd.DataFrame, fdr: float = LEVEL) -> str:
-    """How many traits of wording go with the score."""
-    known = effects[effects["effect"].notna()]
-    sure = int((known["q_value"] <= fdr).sum())
-    said, verb = out_of(sure, len(known), "trait"), choose(len(known), "goes", "go")
-    return f"{said} of wording {verb} with the score beyond chance"
-
-
-def precision(advice: pd.DataFrame) -> str:
-    """How many prompts the mean score needs."""
-    row = advice[(advice["measure"] == "mean") & advice["k"].notna()]
-    if row.empty:
-        return "The error falls with the number of prompts; how many are enough cannot be said"
-    first = row.iloc[0]
-    beyond = " (extrapolated)" if bool(first["extrapolated"]) else ""
-    k = int(first["k"])
-    verb = choose(k, "gives", "give")
-    return (
-        f"About {count(k, 'prompt')}{beyond} {verb} the mean score to within {first['wanted']:.0%} of itself"
+        return Said("These data cannot tell wording from the other sources of variance")
+    common, rest = part.loc["prompt"], part.loc["model x prompt + residual"]
+    share = f"{common['share_on_task']:.0%}"
+    unsure = "" if np.isfinite(common.get("share_on_task_low", np.nan)) else " (no interval)"
+    text = (
+        f"On one task, {share} of the variance of scores is wording that moves all models together{_interval(common)}, and "
+        f"{rest['share_on_task']:.0%} is wording that suits one model and not another, or noise{_interval(rest)}"
     )
+    if "model" in part.index and np.isfinite(part.loc["model", "share_on_task"]):
+        text += f"; {part.loc['model', 'share_on_task']:.0%} is the model"
+    title = f"{share} of the variance on one task is wording that moves all models together{unsure}"
+    return Said(title, (f"{text}.",))
+
+
+def noise(table: pd.DataFrame, level: float = 0.95) -> Said:
+    """The share of differences between two prompts that exceed the noise of the test set; table: of `query_noise`."""
+    if table.empty:
+        text = "Scores of single queries under two prompts or more are not at hand, so the prompts' effect cannot be compared with test-set noise here."
+        return Said("No scores of single queries to measure the noise of the test set", (text,))
+    weight = (
+        table["pairs"] / table["pairs"].sum()
+    )  # shares of each test set's pairs become shares of all pairs
+    beyond, raw = float((table["beyond_fdr"] * weight).sum()), float((table["beyond"] * weight).sum())
+    known = table["noise_share"].dropna()
+    text = (
+        f"In {count(len(table), 'test set')} with scores per query or pair, {beyond:.0%} of the differences between two "
+        f"prompts are beyond test-set noise with false discoveries controlled ({raw:.0%} at {1 - level:.0%} each, of which "
+        f"{1 - level:.0%} would be expected without any effect)"
+    )
+    if len(known):
+        text += f"; noise alone explains {known.median():.0%} of the variance between prompts (median)"
+    title = f"{beyond:.0%} of the differences between two prompts are beyond the noise of the test set"
+    return Said(title, (f"{text}.",))
+
+
+def agreement(table: pd.DataFrame, fdr: float = 0.05) -> Said:
+    """In how many tasks the models agree on the better prompts; table: of `agreement_table`."""
+    known = table[table["kendall_w"].notna()] if len(table) else table
+    if known.empty:
+        return Said("Too few models or prompts to tell whether models agree on the better ones")
+    w, sure = known["kendall_w"], out_of(int((known["q_value"] <= fdr).sum()), len(known), "task")
+    text = f"Models agree on which prompts are better in {sure} (Kendall's W beyond chance); W is {w.median():.2f} in the median"
+    if not is_highest(w).all():
+        low, high = (listed(known.loc[at, "task"]) for at in (is_lowest(w), is_highest(w)))
+        text += f", {w.min():.2f} ({low}) to {w.max():.2f} ({high})"
+    return Said(f"Models agree on the better prompts beyond chance in {sure}", (f"{text}.",))
+
+
+def traits(effects: pd.DataFrame, fdr: float = 0.05) -> Said:
+    """Which traits of wording go with the score; effects: of `trait_effects`."""
+    known = effects[effects["effect"].notna()]
+    sure = known[known["q_value"] <= fdr]
+    title = f"{out_of(len(sure), len(known), 'trait')} of wording {choose(len(known), 'goes', 'go')} with the score beyond chance"
+    if known.empty:
+        return Said(title)
+    named = "; ".join(
+        f"{trait_name(r.trait)} {r.effect:+.2f} ({r.low:+.2f} to {r.high:+.2f})" for r in sure.itertuples()
+    )
+    text = f"Wording that goes with the score, in standard deviations of a cell's scores: {named}."
+    if sure.empty:
+        text = "No trait of wording (length, final colon, naming task, data set or language) goes with the score beyond chance."
+    return Said(title, (text,))
+
+
+def enough(advice: pd.DataFrame) -> Said:
+    """How many prompts it takes to know a mean, a CV and a percentile; advice: of `recommended`."""
+    about = {"mean": "the mean score to within {:.0%} of itself", "cv": "the coefficient of variation to within {:.0%}",
+             "percentile": "the default's percentile to within {:.0%}"}  # fmt: skip
+    title, parts = "The error falls with the number of prompts; how many are enough cannot be said", []
+    known = advice.dropna(subset=["k"]).set_index("measure")
+    for row in known.reindex([m for m in about if m in known.index]).itertuples():
+        prompts = count(int(row.k), "prompt") + " (extrapolated)" * bool(row.extrapolated)
+        parts.append(f"about {prompts} for {about[row.Index].format(row.wanted)}")
+        if row.Index == "mean":
+            verb = choose(int(row.k), "gives", "give")
+            title = f"About {prompts} {verb} the mean score to within {row.wanted:.0%} of itself"
+    text = f"To know it in nine cells of ten with 95% confidence it takes {'; '.join(parts)}."
+    return Said(title, (text,) if parts else ())
+
+
+# -- tables ----------------------------------------------------------------------------------------------------------
+
+
+def completeness(table: pd.DataFrame) -> list[Finding]:
+    """Holes and unequal numbers of prompts in a `sensitivity_table`; nothing where there are none."""
+    if table.empty or "percentile" not in table:
+        return []
+    out = []
+    holes = int(table["n_missing"].sum())
+    absent = (
+        int((table["label"] == "no default").sum()) if table["percentile"].notna().any() else 0
+    )  # else said by `percentiles`
+    if holes or absent:
+        missing = f"{count(holes, 'prompt score')} and {count(absent, 'default')}"
+        out.append({"text": f"{missing} are missing; they were left out, not counted as 0."})
+    sizes = table.loc[table["n_prompts"] > 0, "n_prompts"]
+    if len(sizes) and sizes.min() != sizes.max():
+        text = (
+            f"Cells have unequal numbers of prompts ({int(sizes.min())} to {int(sizes.max())}); every interval takes its own "
+            "cell's number, and to beat every prompt is harder where there are more."
+        )
+        out.append({"text": text})
+    return out
+
+
+def comparability(
+    checks: pd.DataFrame, effects: pd.DataFrame, scope: pd.DataFrame, study: Study
+) -> list[Finding]:
+    """All that `scope.comparability` tells: what the study lacks, both audits, the scope, the consequences."""
+    reported, measured = (checks[checks["defaults"] == kind] for kind in ("reported", "measured"))
+    out, source = audit(reported, "reported default")[:1], study.results_from
+    if "default" not in study.baselines and measured.empty:
+        text = "The study asks for no default, so there is none to compare with the prompts."
+        out.append({"text": text, "figure": "tbl-audit"})
+    out += audit(measured, "measured default") + public_scope(scope)
+    if source is not None and source.reported is not None and reported.empty:
+        text = "The defaults that were reported elsewhere are not at hand, so they could not be audited; get them with: "
+        out.append({"text": f"{text}helpers fetch-published {study.name}", "figure": "tbl-audit"})
+    return out + consequences(effects)
+
+
+def audit(checks: pd.DataFrame, subject: str = "default") -> list[Finding]:
+    """An `audit_table` as sentences; `subject` names what was audited ("measured default", "reported default")."""
+    if checks.empty:
+        return []
+    grades = cell_grades(checks)
+    bad, careful = grades[grades["worst"].isin(["differs", "missing"])], grades[grades["worst"] == "caution"]
+    n = len(grades)
+    if len(bad):
+        text = (
+            f"{out_of(len(bad), n, subject)} {choose(n, 'is', 'are')} not like for like with the prompt runs beside them "
+            f"({_reasons(checks, bad, ['differs', 'missing'])})."
+        )
+    else:
+        who = choose(n, f"The one {subject} is", f"All {count(n, subject)} are")
+        text = f"{who} on the same records, languages and revisions as the prompt runs."
+    if len(careful):
+        who = "others" if len(bad) else "of them"
+        text += f" {len(careful)} {who} {choose(len(careful), 'differs', 'differ')} in a condition ({_reasons(checks, careful, ['caution'])})."
+    out = [{"text": text, "figure": "tbl-audit"}]
+    applied = checks[checks["check"] == "prompt applied"].drop_duplicates("model")
+    raw, template = (applied.loc[applied["prompts"] == how, "model"] for how in ("raw", "template"))
+    if len(raw) and len(template):
+        out.append({
+            "text": f"The board compares two conditions: {count(len(raw), 'model')} {choose(len(raw), 'gets', 'get')} a prompt "
+            f"raw before the text, {len(template)} inside the model's instruction template ({', '.join(template)}).",
+            "figure": "tbl-audit",
+        })  # fmt: skip
+    return out
+
+
+def consequences(effects: pd.DataFrame) -> list[Finding]:
+    """What changes from one view of the defaults to another; nothing for a single view."""
+    if len(effects) < 2:
+        return []
+    known = effects[effects["cells"] > 0].itertuples()
+    counts = "; ".join(f"{r.defaults} {r.above_mean} and {r.at_or_below_worst} of {r.cells}" for r in known)
+    orders = effects.groupby("borda_order", sort=False)["defaults"].agg(list)
+    order = "The Borda order does not depend on it"
+    if len(orders) > 1:
+        order = "; ".join(f"Borda with {' and '.join(views)}: {models}" for models, views in orders.items())
+    text = f"Defaults above the mean of the prompts, and at or below the worst of them: {counts}. {order}."
+    return [{"text": text, "figure": "tbl-consequences"}]
+
+
+def public_scope(table: pd.DataFrame) -> list[Finding]:
+    """Which tasks' public scores are another quantity than the prompt runs; nothing where all are whole."""
+    part = table[~table["whole"].astype(bool)] if len(table) else table
+    if part.empty:
+        return []
+    named = "; ".join(f"{r.task}: {r.measured} of {r.defined} subsets and splits" for r in part.itertuples())
+    return [{
+        "text": f"For {out_of(len(part), len(table), 'task')} the prompt runs cover only a part of what mteb's task holds ({named}). "
+        "A public leaderboard score of these tasks is a mean over other languages or splits: it is not like for like and "
+        "must not be called inflated or deflated by these prompts.",
+        "figure": "tbl-scope",
+    }]  # fmt: skip
+
+
+def _reach(known: pd.DataFrame, tail: float, fdr: float) -> str:
+    """How many defaults must lie beyond all prompts before one can be labelled, in words; nothing where one is enough."""
+    most = int(known["n_prompts"].max())
+    needed = math.ceil(tail_p_value(most, 0, most, tail) * len(known) / fdr - 1e-9)
+    if needed > len(known):
+        return f" So few prompts (at most {most}) cannot prove that any default lies in a tail."
+    text = f" With at most {most} prompts none of {len(known)} defaults can be labelled unless {needed} lie beyond all prompts."
+    return text if needed > 1 else ""
+
+
+def _interval(row: pd.Series) -> str:
+    low, high = (row.get(f"share_on_task_{end}", np.nan) for end in ("low", "high"))
+    if not np.isfinite(high - low):
+        return " (too few tasks for an interval)"
+    wide = ": so few tasks cannot tell" if high - low > 0.8 else ""
+    return f" (95% interval {low:.0%} to {high:.0%}{wide})"
+
+
+def _reasons(checks: pd.DataFrame, cells: pd.DataFrame, status: list[str]) -> str:
+    """How many of the cells have which difference: "languages: 22, data set revision: 10"."""
+    part = checks.merge(cells[["model", "task"]], on=["model", "task"])
+    part = part[part["status"].isin(status)]
+    nothing = (part["check"] == "prompt applied") & (part["default"] == "nothing")
+    names = part["check"].mask(nothing, "the default puts nothing before the text")
+    return ", ".join(f"{check}: {n}" for check, n in names.value_counts().items())

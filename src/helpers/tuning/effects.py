@@ -12,7 +12,7 @@ from helpers.base.stats import paired_interval, score_draws
 from helpers.base.ties import zeroed
 from helpers.leaderboard.random_ranks import random_boards, rank_table
 from helpers.scores.cells import prompt_scores, task_scores
-from helpers.sensitivity.place import sensitivity_table
+from helpers.sensitivity.defaults import sensitivity_table
 from helpers.study.spec import Study, TaskSpec
 from helpers.sweep.results import SCORES, conform, query_scores_table, scores_table
 from helpers.sweep.run import run_sweep

@@ -5,7 +5,8 @@ import pytest
 from board_cells import cells_of, random_cells
 
 from helpers.base.stats import adjusted
-from helpers.sensitivity.place import findings, model_summary, percentile_of, sensitivity_table, tail_p_value
+from helpers.sensitivity.defaults import model_summary, percentile_of, sensitivity_table, tail_p_value
+from helpers.sensitivity.words import completeness, percentiles
 
 
 @pytest.mark.parametrize("value, share", [(0.0, 0.0), (2.5, 0.5), (2.0, 0.375), (9.0, 1.0), (4.0, 0.875)])
@@ -77,7 +78,7 @@ def test_thresholds_are_arguments():
 ])  # fmt: skip
 def test_small_and_degenerate_cells_have_a_label(scores, default, label):
     table = sensitivity_table(cells_of(scores, default), draws=50)
-    assert table["label"].item() == label and len(model_summary(table)) == 1 and findings(table)
+    assert table["label"].item() == label and len(model_summary(table)) == 1 and percentiles(table).findings
 
 
 @pytest.mark.parametrize("n, label", [(2, "undecided"), (10, "undecided"), (12, "representative")])
@@ -100,22 +101,24 @@ def test_rounding_decides_nothing():
 
 def test_a_default_without_any_prompt_is_kept():
     cells = cells_of({"m": {"t": []}}, {"m": {"t": 0.5}})
-    assert sensitivity_table(cells)["label"].item() == "no prompts" and findings(sensitivity_table(cells))
+    assert sensitivity_table(cells)["label"].item() == "no prompts"
 
 
 def test_findings_change_with_the_data_and_survive_none():
     cells = random_cells(2, 4, 15)
     turned = cells.assign(score=1 - cells["score"])
-    assert findings(sensitivity_table(cells, draws=100)) != findings(sensitivity_table(turned, draws=100))
-    assert findings(sensitivity_table(cells.iloc[:0])) == []
+    assert percentiles(sensitivity_table(cells, draws=100)) != percentiles(
+        sensitivity_table(turned, draws=100)
+    )
+    assert percentiles(sensitivity_table(cells.iloc[:0])).findings == ()
 
 
 def test_what_so_few_prompts_can_show_is_said():
     """Fifteen prompts: p = 0.0134 at best, so of 40 defaults 11 must lie beyond all prompts (40 * 0.0134 / 0.05 = 10.7)."""
     cells = random_cells(4, 10, 15)
-    said = " ".join(f["text"] for f in findings(sensitivity_table(cells, draws=50)))
+    said = percentiles(sensitivity_table(cells, draws=50)).findings[-1]
     assert "none of 40 defaults can be labelled unless 11 lie beyond all prompts" in said
-    few = " ".join(f["text"] for f in findings(sensitivity_table(random_cells(1, 2, 5), draws=50)))
+    few = percentiles(sensitivity_table(random_cells(1, 2, 5), draws=50)).findings[-1]
     assert "(at most 5) cannot prove that any default lies in a tail" in few
 
 
@@ -123,5 +126,5 @@ def test_unequal_numbers_of_prompts_are_said():
     cells = cells_of({"m": {"a": [0.1, 0.2, 0.3], "b": [0.1, 0.2]}}, {"m": {"a": 0.2, "b": 0.2}})
     assert any(
         "unequal numbers of prompts (2 to 3)" in f["text"]
-        for f in findings(sensitivity_table(cells, draws=50))
+        for f in completeness(sensitivity_table(cells, draws=50))
     )

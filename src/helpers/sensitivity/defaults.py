@@ -7,7 +7,6 @@ the labels control the false discovery rate over all cells.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Hashable
 from typing import Any
 
@@ -15,11 +14,10 @@ import numpy as np
 import pandas as pd
 from scipy import special
 
-from helpers.base.phrases import cells_named, count, is_highest, listed, out_of
+from helpers.base.phrases import is_highest, listed
 from helpers.base.stats import adjusted
 from helpers.base.ties import compare
 from helpers.sensitivity.spread import spread_table
-from helpers.sweep.variants import distinct
 
 LABELS = ("inflated", "representative", "deflated", "undecided", "no default", "no prompts")
 
@@ -45,7 +43,7 @@ def percentile_of(value: float, scores: np.ndarray, level: float = 0.95) -> tupl
     return (below + ties / 2) / n, low, high
 
 
-def place(value: float, scores: np.ndarray, level: float = 0.95, tail: float = 0.25) -> dict[str, object]:
+def standing(value: float, scores: np.ndarray, level: float = 0.95, tail: float = 0.25) -> dict[str, object]:
     """Where a default stands among the scores of the prompts.
 
     Keys: default, percentile with its interval (`percentile_of`), p_value (`tail_p_value`), and whether it lies above
@@ -116,10 +114,10 @@ def sensitivity_table(
     table = table.fillna({"n_prompts": 0, "n_missing": 0})
     types = cells.groupby("task")["task_type"].agg(lambda t: t.dropna().iloc[0] if len(t.dropna()) else None)
     table.insert(2, "task_type", table["task"].map(types))
-    places = pd.DataFrame(
-        [place(default.get(k, np.nan), prompts.get(k, np.array([])), level, tail) for k in pairs]
+    standings = pd.DataFrame(
+        [standing(default.get(k, np.nan), prompts.get(k, np.array([])), level, tail) for k in pairs]
     )
-    table = pd.concat([table, places], axis=1)
+    table = pd.concat([table, standings], axis=1)
     variants = (
         cells.groupby("model")["variant_of"].first() if "variant_of" in cells else pd.Series(dtype=object)
     )
@@ -151,72 +149,6 @@ def model_summary(table: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def findings(
-    table: pd.DataFrame, level: float = 0.95, tail: float = 0.25, fdr: float = 0.05
-) -> list[dict[str, str]]:
-    """What the sensitivity table says, as sentences with computed numbers; empty input gives an empty list.
-
-    tail, fdr: as the table was made with.
-    """
-    if table.empty or "percentile" not in table:
-        return []
-    out: list[dict[str, str]] = []
-    spread_known = table[table["cv"].notna() & (table["n_prompts"] > 1)] if "cv" in table else table.iloc[:0]
-    if len(spread_known):
-        medians = spread_known.groupby("model")["cv"].median()
-        top = spread_known[is_highest(spread_known["cv"])]
-        several = len(medians) > 1
-        text = (
-            f"Changing only the prompt moves a score by a coefficient of variation of {medians.min():.1%}"
-            + (
-                f" to {medians.max():.1%} (median over tasks, by model)"
-                if several
-                else f" (median over {count(len(spread_known), 'task')})"
-            )
-            + f"; the largest is {top['cv'].max():.1%} ({cells_named(top)}"
-            + ("" if top["cv_reliable"].astype(bool).all() else "; a mean near 0 makes this ratio unreliable")
-            + ")."
-        )
-        out.append({"text": text, "figure": "fig-cv"})
-    placed = distinct(table[table["percentile"].notna()])
-    if len(placed):
-        above, best, worst = (
-            int(placed[c].sum()) for c in ("above_mean", "at_or_above_best", "at_or_below_worst")
-        )
-        out.append({
-            "text": f"The default scores above the mean of the prompts in {out_of(above, len(placed), 'cell')} (model x task); "
-            f"in {best} it equals or beats every prompt, in {worst} it equals or loses to every prompt.",
-            "figure": "fig-percentiles",
-        })  # fmt: skip
-        counts = placed["label"].value_counts()
-        words = [f"{int(counts.get(x, 0))} {x}" for x in LABELS[:4] if counts.get(x, 0)]
-        few = int(placed["n_prompts"].min())
-        out.append({
-            "text": f"With the false discovery rate controlled over {count(len(placed), 'cell')}: {', '.join(words)}. "
-            f"The {level:.0%} interval of a percentile is {_width(placed):.0%} wide on average (from {count(few, 'prompt')}).{_reach(placed, tail, fdr)}",
-            "figure": "fig-percentiles",
-        })  # fmt: skip
-    else:
-        out.append(
-            {
-                "text": "No default score was found, so nothing can be called inflated or deflated.",
-                "figure": "",
-            }
-        )
-    holes = int(table["n_missing"].sum()) if "n_missing" in table else 0
-    absent = int((table["label"] == "no default").sum()) if len(placed) else 0  # none at all was said above
-    if holes or absent:
-        missing = f"{count(holes, 'prompt score')} and {count(absent, 'default')}"
-        out.append({"text": f"{missing} are missing; they were left out, not counted as 0.",
-                    "figure": ""})  # fmt: skip
-    sizes = table.loc[table["n_prompts"] > 0, "n_prompts"]
-    if len(sizes) and sizes.min() != sizes.max():
-        out.append({"text": f"Cells have unequal numbers of prompts ({int(sizes.min())} to {int(sizes.max())}); "
-                    "every interval takes its own cell's number, and to beat every prompt is harder where there are more.",
-                    "figure": ""})  # fmt: skip
-    return [{k: v for k, v in entry.items() if v} for entry in out]
-
-
 def _label(row: dict[Hashable, Any], tail: float, fdr: float) -> str:
     if not row["n_prompts"]:
         return "no prompts"
@@ -227,18 +159,3 @@ def _label(row: dict[Hashable, Any], tail: float, fdr: float) -> str:
     middle = compare(row["percentile"], tail) >= 0 and compare(row["percentile"], 1 - tail) <= 0
     n = int(row["n_prompts"])
     return "representative" if middle and tail_p_value(n, 0, n, tail) <= fdr else "undecided"
-
-
-def _reach(placed: pd.DataFrame, tail: float, fdr: float) -> str:
-    """How many defaults must lie beyond all prompts before one can be labelled, in words; nothing where one is enough."""
-    most = int(placed["n_prompts"].max())
-    needed = math.ceil(tail_p_value(most, 0, most, tail) * len(placed) / fdr - 1e-9)
-    if needed <= 1:
-        return ""
-    if needed > len(placed):
-        return f" So few prompts (at most {most}) cannot prove that any default lies in a tail."
-    return f" With at most {most} prompts none of {len(placed)} defaults can be labelled unless {needed} lie beyond all prompts."
-
-
-def _width(placed: pd.DataFrame) -> float:
-    return float((placed["percentile_high"] - placed["percentile_low"]).mean())
