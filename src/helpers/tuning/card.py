@@ -91,11 +91,10 @@ def card(
 
 
 def _settings(tuned: Tuned) -> dict[str, object]:
-    values = tuned.settings.model_dump(exclude={"reler"} if tuned.settings.objective != "reler" else set())
-    steps = int(tuned.log["step"].max()) if len(tuned.log) else 0
     base = tuned.identity["base"]
+    given = {k: v for k, v in tuned.effective.items() if v is not None}
     versions = {k: base[k] for k in ("sentence_transformers", "transformers", "torch") if k in base}
-    return {**{k: v for k, v in values.items() if v is not None}, "optimiser steps": steps, **versions}
+    return {**given, "optimiser steps": tuned.steps, **versions}
 
 
 def _results(rows: pd.DataFrame) -> list[str]:

@@ -19,21 +19,18 @@ from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import connected_components
 from sklearn.feature_extraction.text import TfidfVectorizer
 
+from helpers.tuning.errors import TrainingError
+
 EXAMPLE_COLUMNS = ["id", "query", "paraphrase", "target", "language"]
-
-
 REPORT_COLUMNS = ["id", "reason", "text", "other", "similarity"]
 
 
-SPLITS = ("train", "dev", "test")
-
-
-class TrainingDataError(ValueError):
-    """Examples that cannot be trained on; the message says which and what to do."""
-
-
 def normalised(texts: pd.Series) -> pd.Series:
-    """Case-folded texts with single blanks: two texts are the same for this module when these are equal."""
+    """Case-folded texts with single blanks: two texts are the same for this module when these are equal.
+
+    >>> normalised(pd.Series(["A  cat", None])).tolist()
+    ['a cat', '']
+    """
     return texts.fillna("").astype(str).str.split().str.join(" ").str.casefold()
 
 
@@ -43,11 +40,6 @@ def clean_examples(examples: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     Reasons: an empty text; a paraphrase equal to its query (as a negative it would push the query from itself); a
     paraphrase or query equal to the target; the same query and target a second time.
     """
-    missing = [c for c in EXAMPLE_COLUMNS if c not in examples.columns]
-    if missing:
-        raise TrainingDataError(
-            f"examples lack the column '{missing[0]}'; needed are {', '.join(EXAMPLE_COLUMNS)}"
-        )
     query, paraphrase, target = (normalised(examples[c]) for c in ("query", "paraphrase", "target"))
     reason = pd.Series("", index=examples.index)
     for text, condition in (
@@ -58,31 +50,24 @@ def clean_examples(examples: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     ):
         reason = reason.mask(condition, text)
     out = reason != ""
-    report = pd.DataFrame(
-        {
-            "id": examples["id"][out],
-            "reason": reason[out],
-            "text": examples["query"][out],
-            "other": examples["paraphrase"][out],
-            "similarity": np.nan,
-        },
-        columns=REPORT_COLUMNS,
+    report = examples.loc[out, ["id"]].assign(
+        reason=reason[out], text=examples["query"], other=examples["paraphrase"], similarity=np.nan
     )
     return examples[~out].reset_index(drop=True), report.reset_index(drop=True)
 
 
 def groups(examples: pd.DataFrame) -> np.ndarray:
-    """Number of each example's group, (n,): examples that share a target, a query or a paraphrase belong together."""
+    """Number of each example's group, (n,): examples that share a target, a query or a paraphrase belong together.
+
+    >>> table = {"query": ["a", "b", "c"], "paraphrase": ["d", "e", "a"], "target": ["t", "u", "v"]}
+    >>> groups(pd.DataFrame(table)).tolist()
+    [0, 1, 0]
+    """
     n = len(examples)
     texts = pd.concat([normalised(examples[c]) for c in ("query", "paraphrase", "target")])
-    codes, _ = pd.factorize(texts)
-    rows = np.tile(np.arange(n), 3)
-    links = (
-        coo_matrix((np.ones(3 * n), (rows, n + codes)), shape=(n + codes.max() + 1,) * 2)
-        if n
-        else coo_matrix((0, 0))
-    )
-    return connected_components(links, directed=False)[1][:n]
+    codes, distinct = pd.factorize(texts)
+    links = (np.ones(3 * n), (np.tile(np.arange(n), 3), n + codes))  # of examples with their texts
+    return connected_components(coo_matrix(links, shape=(n + len(distinct),) * 2), directed=False)[1][:n]
 
 
 def split_by_target(
@@ -118,7 +103,7 @@ def split_by_target(
         start += len(chosen)
     for part, wanted in (("train", 1.0), ("test", 1.0), ("dev", dev_fraction)):
         if wanted > 0 and not (out["split"] == part).any():
-            raise TrainingDataError(
+            raise TrainingError(
                 f"the {part} part is empty: {len(out)} examples in {out['group'].nunique()} groups of shared texts; "
                 "give more examples or change dev_fraction and test_fraction"
             )
@@ -133,11 +118,8 @@ def remove_near_duplicates(
     Closeness is the cosine of character 4-gram TF-IDF vectors (within words), fitted on all texts: queries and
     paraphrases against the held-out queries and paraphrases, targets against the held-out targets.
     """
-    train, held_out = (
-        examples[examples["split"] == "train"],
-        examples[examples["split"].isin(["dev", "test"])],
-    )
-    found = []
+    train, held_out = (examples[examples["split"].isin(s)] for s in (["train"], ["dev", "test"]))
+    close = []
     for columns in (["query", "paraphrase"], ["target"]):
         ours = train.melt("id", columns, value_name="text")
         others = held_out.melt("id", columns, value_name="text")["text"].drop_duplicates()
@@ -152,20 +134,13 @@ def remove_near_duplicates(
             value = np.asarray(similarity.max(axis=1).todense()).ravel()
             for i in np.flatnonzero(value >= threshold):
                 row = ours.iloc[start + i]
-                found.append(
-                    (
-                        row["id"],
-                        f"{row['variable']} close to a held-out text",
-                        row["text"],
-                        others.iloc[best[i]],
-                        value[i],
-                    )
-                )
-    report = pd.DataFrame(found, columns=REPORT_COLUMNS)
+                reason = f"{row['variable']} close to a held-out text"
+                close.append((row["id"], reason, row["text"], others.iloc[best[i]], value[i]))
+    report = pd.DataFrame(close, columns=REPORT_COLUMNS)
     report = report.sort_values("similarity", ascending=False).drop_duplicates("id").reset_index(drop=True)
     kept = examples[~((examples["split"] == "train") & examples["id"].isin(set(report["id"])))]
     if not (kept["split"] == "train").any():
-        raise TrainingDataError(f"no training example is left below near_duplicate {threshold}; raise it")
+        raise TrainingError(f"no training example is left below near_duplicate {threshold}; raise it")
     return kept.reset_index(drop=True), report
 
 
@@ -199,41 +174,27 @@ def training_rows(
                 pool = pools[kind]
                 candidates = np.flatnonzero(pool[:, 1] != example.group)
                 if len(candidates) < n_negatives:
-                    raise TrainingDataError(
+                    raise TrainingError(
                         f"example '{example.id}' has {len(candidates)} candidates for its {n_negatives} negatives "
                         f"({kind} row{f', {language}' if language else ''}); lower n_negatives or give more examples"
                     )
                 negatives = list(pool[rng.choice(candidates, n_negatives, replace=False), 0])
                 if hard:
                     negatives[0] = query_side
-                rows.append(
-                    (
-                        example.id,
-                        kind,
-                        language,
-                        hard,
-                        prefix(kind, str(language)) + example.query,
-                        positive,
-                        *negatives,
-                    )
-                )
+                anchor = prefix(kind, str(language)) + example.query
+                rows.append((example.id, kind, language, hard, anchor, positive, *negatives))
     names = [f"negative_{i + 1}" for i in range(n_negatives)]
     return pd.DataFrame(rows, columns=["id", "kind", "language", "hard", "anchor", "positive", *names])
 
 
 def split_report(examples: pd.DataFrame) -> pd.DataFrame:
     """Sizes of the parts: split, language, examples, targets, mean number of words of queries and targets."""
-
-    def words(texts: pd.Series) -> float:
-        return float(texts.str.split().str.len().mean())
-
-    table = examples.groupby(["split", "language"], sort=False).agg(
-        examples=("id", "size"),
-        targets=("target", "nunique"),
-        query_words=("query", words),
-        target_words=("target", words),
+    words = {f"{c}_words": examples[c].str.split().str.len() for c in ("query", "target")}
+    table = examples.assign(**words).groupby(["split", "language"], sort=False)
+    table = table.agg(
+        examples=("id", "size"), targets=("target", "nunique"), **{name: (name, "mean") for name in words}
     )
-    return table.reset_index().sort_values(["language", "split"]).reset_index(drop=True)
+    return table.reset_index().sort_values(["language", "split"], ignore_index=True)
 
 
 def fingerprint(table: pd.DataFrame) -> str:

@@ -50,28 +50,24 @@ def swept(
 
 
 def side_effect_table(
-    scores: pd.DataFrame, queries: pd.DataFrame, base: str, n_boot: int, seed: int, kind: str = "default"
+    scores: pd.DataFrame, queries: pd.DataFrame, base: str, n_boot: int, seed: int
 ) -> pd.DataFrame:
-    """Main score before and after per task (`task_scores`) under one baseline, with an interval where one exists.
+    """Main score before and after per task (`task_scores`) with the default prompt, with an interval where one exists.
 
     Intervals: paired bootstrap over queries (retrieval) or pairs (STS, difference of Spearman correlations); other
     task types keep no scores per text, their interval is missing. Columns: model, task, task_type, before, after,
     difference, low, high, n_units.
     """
-    cells = task_scores(scores[scores["kind"] == kind])
-    own = cells[cells["score"].notna()]
-    means = own.groupby(["task", "task_type", "model"], sort=False)["score"].mean()
+    cells = task_scores(scores[scores["kind"] == "default"]).dropna(subset=["score"])
+    means = cells.groupby(["task", "task_type", "model"], sort=False)["score"].mean()
     rows = []
     for (task, task_type, model), after in means.items():
         before = means.get((task, task_type, base))
         if model == base or before is None:
             continue
-        prompt = own.loc[own["task"] == task, "prompt_id"].iloc[0]
-        low, high, n = _unit_interval(queries, task, prompt, model, base, n_boot, seed)
-        rows.append(
-            {"model": model, "task": task, "task_type": task_type, "before": before, "after": after,
-             "difference": after - before, "low": low, "high": high, "n_units": n}
-        )  # fmt: skip
+        prompt = cells.loc[cells["task"] == task, "prompt_id"].iloc[0]
+        interval = _unit_interval(queries, task, prompt, model, base, n_boot, seed)
+        rows.append((model, task, task_type, before, after, after - before, *interval))
     columns = ["model", "task", "task_type", "before", "after", "difference", "low", "high", "n_units"]
     return pd.DataFrame(rows, columns=columns).sort_values(["task_type", "task", "model"], ignore_index=True)
 
@@ -79,21 +75,20 @@ def side_effect_table(
 def _unit_interval(
     queries: pd.DataFrame, task: str, prompt: str, model: str, base: str, n_boot: int, seed: int
 ) -> tuple[float, float, int]:
+    """(low, high, n): 95 % interval of the difference over the n queries or pairs that both models were scored on."""
+    low = high = float("nan")
     if queries.empty:
-        return float("nan"), float("nan"), 0
+        return low, high, 0
     part = queries[(queries["task"] == task) & (queries["prompt_id"] == prompt)]
     key = ["subset", "split", "query_id"]
     both = part[part["model"] == model].merge(part[part["model"] == base], on=key, suffixes=("", "_base"))
-    if len(both) < 2 or both["subset"].nunique() > 1:
-        return float("nan"), float("nan"), len(both)
-    if both["gold"].isna().all():
-        low, high = paired_interval([(both["score"] - both["score_base"]).to_numpy(float)], n_boot, seed)
+    units = both[["score", "score_base"]].to_numpy(float)
+    if len(both) < 2 or both["subset"].nunique() > 1 or n_boot < 1:
         return low, high, len(both)
-    gold, after, before = (both[c].to_numpy(float) for c in ("gold", "score", "score_base"))
-    draws = score_draws(np.c_[after, before], min(n_boot, 1000), seed, gold)
-    low, high = (
-        zeroed(np.nanquantile(draws[:, 0] - draws[:, 1], [0.025, 0.975])) if n_boot else (np.nan, np.nan)
-    )
+    if both["gold"].isna().all():
+        return *paired_interval([units[:, 0] - units[:, 1]], n_boot, seed), len(both)
+    draws = score_draws(units, min(n_boot, 1000), seed, both["gold"].to_numpy(float))
+    low, high = zeroed(np.nanquantile(draws[:, 0] - draws[:, 1], [0.025, 0.975]))
     return float(low), float(high), len(both)
 
 
@@ -102,8 +97,8 @@ def sensitivity_change(
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The loop that neither study closes: does the tuned model depend less on its prompt? (per task, per model).
 
-    First table: `sensitivity.sensitivity` of base and tuned models on the tasks swept with all prompts. Second: each
-    model's rank interval on the board of the study's other models (`others`, scores of step 02, without further variants of
+    First table: `sensitivity_table` of base and tuned models on the tasks swept with all prompts. Second: each model's
+    rank interval on the board of the study's other models (`others`, scores of step 02, without further variants of
     the base model) and itself, prompts drawn at random; the base model's row is the board before.
     """
     cells = task_scores(scores[scores["task"].isin(tasks)])

@@ -25,16 +25,12 @@ from helpers.tuning.sets import TuningData
 from helpers.tuning.trained import BASE_SEED, BASELINE, finetuning_of
 
 METRICS = ("recall_at_1", "recall_at_5")
-
-
 RECALL_COLUMNS = [
     "preset", "seed", "task", "language", "pool", "metric", "value", "n", "before", "difference", "low", "high",
 ]  # fmt: skip
 
 
 Search = tuple[InstructedSet, str]  # a search set and the text before its queries
-
-
 Measure = Callable[[Any], dict[str, float]]
 
 

@@ -28,19 +28,26 @@ def excluded(labels: Tensor, in_batch: bool, mask_false: bool) -> Tensor:
 
     Columns run as in the library's loss: the positives of all rows, then every row's first negative, and so on. Without
     in-batch negatives a row sees its own documents only; with masking it does not see its positive's text again.
+
+    >>> excluded(torch.tensor([[5, 6], [7, 5]]), in_batch=False, mask_false=False).int().tolist()
+    [[0, 1, 0, 1], [1, 0, 1, 0]]
+    >>> excluded(torch.tensor([[5, 6], [7, 5]]), in_batch=True, mask_false=True).int().tolist()
+    [[0, 0, 0, 1], [0, 0, 0, 0]]
     """
     rows, columns = labels.shape
-    own = torch.eye(rows, dtype=torch.bool, device=labels.device).repeat(1, columns)
-    out = torch.zeros_like(own) if in_batch else ~own
+    of_row = torch.eye(rows, dtype=torch.bool, device=labels.device).repeat(1, columns)
+    out = torch.zeros_like(of_row) if in_batch else ~of_row
     if mask_false:
         same_text = labels.T.reshape(1, -1) == labels[:, :1]
-        same_text[:, :rows] &= ~own[:, :rows]
+        same_text[:, :rows] &= ~of_row[:, :rows]
         out |= same_text
     return out
 
 
 class InfoNCE(MultipleNegativesRankingLoss):
-    """-log softmax of cos(query, positive) / temperature over the row's candidates, mean over rows.
+    """-log( exp(cos(q, p) / t) / sum over candidates of exp(cos(q, d) / t) ), mean over rows; t: the temperature.
+
+    Study 2, section 5; van den Oord et al. (2018), arXiv 1807.03748, equation 4.
 
     With `deduplicate` the documents of a batch are embedded once per distinct text and in pieces of similar length:
     the same loss (but for dropout, which then is one draw per text), on a CPU in half of the time or less.
@@ -105,9 +112,7 @@ def embed_batch(
 ) -> list[Tensor]:
     """Embeddings of queries and documents, one (rows, dimension) tensor per column of the batch."""
     columns = list(sentence_features)
-    if any(
-        "input_ids" not in c or c["input_ids"].ndim != 2 for c in columns
-    ):  # a static table has no such batch
+    if any("input_ids" not in c or c["input_ids"].ndim != 2 for c in columns):  # as of a static table
         return embed_columns(model, columns)
     return [model(columns[0])["sentence_embedding"], *embed_distinct(model, columns[1:], labels)]
 
@@ -129,13 +134,13 @@ def embed_distinct(
     lengths = merged["attention_mask"].sum(1)
     order = lengths.argsort(descending=True, stable=True)
     width = merged["attention_mask"].shape[1]
-    found = []
+    vectors = []
     for piece in batches(lengths[order].cpu().numpy(), budget or default_batch_tokens(model)):
         rows = order[piece]
         longest = int(lengths[rows].max())
         cut = slice(width - longest, width) if left else slice(0, longest)
-        found.append(model({k: v[rows][:, cut] for k, v in merged.items()})["sentence_embedding"])
-    embeddings = torch.cat(found)[order.argsort()][where]
+        vectors.append(model({k: v[rows][:, cut] for k, v in merged.items()})["sentence_embedding"])
+    embeddings = torch.cat(vectors)[order.argsort()][where]
     return list(embeddings.reshape(len(columns), labels.shape[0], -1).unbind(0))
 
 

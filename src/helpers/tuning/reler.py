@@ -1,6 +1,6 @@
 """Reinforcement learning for retrieval in embedding space (RELER): the reward is the metric of a sampled ranking.
 
-From the description in study 2's neighbourhood (the paper's text was not at hand; the derivation below is ours).
+The derivation below is the suite's own; the gradient is that of REINFORCE (Williams 1992, doi:10.1007/BF00992696).
 Queries and documents are drawn from von Mises-Fisher distributions around their normalised embeddings m,
 p(z) ~ exp(kappa z.m). A sampled ranking orders the candidates by z_query . z_document; R is its metric. With a fixed
 kappa the score function of a draw is kappa z, so the gradient of E[R] is
@@ -33,7 +33,7 @@ from helpers.tuning.loss import embed_batch, excluded
 def vmf_samples(means: Tensor, kappa: float, n: int, generator: torch.Generator | None = None) -> Tensor:
     """n draws around each unit vector: means (..., d), result (n, ..., d), unit vectors too.
 
-    Wood (1994): the component along the mean by rejection from a Beta envelope, the rest uniform on the sphere across.
+    Wood (1994, doi:10.1080/03610919408813161): the component along the mean by rejection from a Beta envelope, the rest uniform on the sphere across.
     """
     d = means.shape[-1]
     if d < 2:
@@ -68,6 +68,9 @@ def reward(scores: Tensor, kind: str) -> Tensor:
     """The metric of rankings with one relevant candidate: scores (..., candidates), the relevant one first.
 
     Excluded candidates have score -inf. A candidate that is as similar as the relevant one stands before it.
+
+    >>> reward(torch.tensor([[0.9, 0.2], [0.2, 0.9], [0.2, 0.2]]), "recall@1").tolist()
+    [1.0, 0.0, 0.0]
     """
     above = (scores[..., 1:] >= scores[..., :1]).sum(-1)
     if kind == "recall@1":
@@ -76,7 +79,11 @@ def reward(scores: Tensor, kind: str) -> Tensor:
 
 
 def leave_one_out(rewards: Tensor) -> Tensor:
-    """Reward minus the mean reward of the other draws; rewards (draws, ...), at least two draws."""
+    """Reward minus the mean reward of the other draws; rewards (draws, ...), at least two draws.
+
+    >>> leave_one_out(torch.tensor([1.0, 0.0, 0.0])).tolist()
+    [1.0, -0.5, -0.5]
+    """
     n = rewards.shape[0]
     return rewards - (rewards.sum(0, keepdim=True) - rewards) / (n - 1)
 
@@ -126,7 +133,7 @@ def policy_loss(
 
 
 class Reler(torch.nn.Module):
-    """RELER as a loss for the sentence-transformers Trainer, on the same batches as `contrastive.InfoNCE`."""
+    """RELER as a loss for the sentence-transformers Trainer, on the same batches as `loss.InfoNCE`."""
 
     def __init__(
         self,
@@ -143,14 +150,12 @@ class Reler(torch.nn.Module):
         queries, *columns = embed_batch(self.model, sentence_features, labels)
         documents, out = torch.stack(columns, dim=1), None
         if self.in_batch:
-            rows = len(queries)
             everything = torch.cat(columns)
-            # Own positive first, as `reward` wants it; the others keep their order.
-            order = torch.stack(
-                [torch.cat([torch.tensor([i]), others_than(i, len(everything))]) for i in range(rows)]
-            )
-            out = excluded(labels, True, self.mask_false).gather(1, order.to(labels.device))
-            documents = everything[order.to(everything.device)]
+            # The row's positive first, as `reward` wants it; the others keep their order.
+            others = ~torch.eye(len(queries), len(everything), dtype=torch.bool, device=labels.device)
+            order = others.int().argsort(dim=1, stable=True)
+            out = excluded(labels, True, self.mask_false).gather(1, order)
+            documents = everything[order]
         elif self.mask_false:
             out = labels == labels[:, :1]
             out[:, 0] = False
@@ -158,8 +163,3 @@ class Reler(torch.nn.Module):
 
     def get_config_dict(self) -> dict[str, Any]:
         return {**self.settings.model_dump(), "in_batch": self.in_batch, "mask_false": self.mask_false}
-
-
-def others_than(i: int, n: int) -> Tensor:
-    """0 .. n-1 without i."""
-    return torch.cat([torch.arange(i), torch.arange(i + 1, n)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -98,21 +99,16 @@ def tuning_data(study: Study) -> TuningData:
     if spec.max_examples and len(examples) > spec.max_examples:
         keep = np.random.default_rng(study.seed).permutation(len(examples))[: spec.max_examples]
         examples = examples.iloc[np.sort(keep)].reset_index(drop=True)
-    test = examples["part"] == "test" if "part" in examples and (examples["part"] == "test").any() else None
-    split = split_by_target(examples, spec.dev_fraction, spec.test_fraction, study.seed, test)
+    test = examples["part"] == "test"
+    given = test if test.any() else None
+    split = split_by_target(examples, spec.dev_fraction, spec.test_fraction, study.seed, given)
     split, near = remove_near_duplicates(split, spec.near_duplicate)
-    pool = targets if spec.searches_all else {}
-    columns = [*EXAMPLE_COLUMNS, "group", "split"]
-    report = pd.concat([report, near], ignore_index=True) if len(near) else report
-    return TuningData(
-        name,
-        kind,
-        split[split["split"] != "dropped"][columns].reset_index(drop=True),
-        report,
-        pool,
-        spec.dev_pool,
-        study.seed,
+    split = split.loc[split["split"] != "dropped", [*EXAMPLE_COLUMNS, "group", "split"]].reset_index(
+        drop=True
     )
+    report = pd.concat([report, near], ignore_index=True) if len(near) else report
+    pool = targets if spec.searches_all else {}
+    return TuningData(name, kind, split, report, pool, spec.dev_pool, study.seed)
 
 
 Loaded = tuple[str, str, pd.DataFrame, dict[str, list[str]]]
@@ -141,32 +137,33 @@ def read_examples(path: Path) -> pd.DataFrame:
             table = pd.DataFrame([_line(path, number, line) for number, line in lines if line.strip()])
     except (OSError, UnicodeDecodeError) as error:
         raise StudyError(f"{path.name}: not readable ({error})") from error
+
+    def check(column: str, good: Callable[[Any], bool], wrong: str) -> None:
+        for row, value in enumerate(table[column]):
+            if not good(value):
+                raise StudyError(f"{path.name}, column '{column}', row {row}: {wrong.format(value)}")
+
     for column in ("query", "paraphrase", "target"):
         if column not in table:
             there = ", ".join(map(str, table.columns)) or "no columns"
             raise StudyError(f"{path.name}: needs the column '{column}'; it has {there}")
-        for row, value in enumerate(table[column]):
-            if not isinstance(value, str) and not (pd.api.types.is_scalar(value) and pd.isna(value)):
-                raise StudyError(f"{path.name}, column '{column}', row {row}: {value!r} is not a text")
+        check(column, lambda v: isinstance(v, str) or _is_missing(v), "{!r} is not a text")
     if "split" in table:
-        for row, value in enumerate(table["split"]):
-            if not (pd.isna(value) or value in ("", "train", "test")):
-                raise StudyError(
-                    f"{path.name}, column 'split', row {row}: {value!r} is neither train nor test; "
-                    "leave the column out to have the test part drawn"
-                )
+        wrong = "{!r} is neither train nor test; leave the column out to have the test part drawn"
+        check("split", lambda v: _is_missing(v) or v in ("", "train", "test"), wrong)
     if "id" not in table:
         table["id"] = [f"e{n}" for n in range(len(table))]
-    if table["id"].isna().any():
-        raise StudyError(f"{path.name}, column 'id', row {table['id'].isna().argmax()}: the id is missing")
+    check("id", lambda v: not _is_missing(v), "the id is missing")
     table["id"] = table["id"].astype(str)
-    if table["id"].duplicated().any():
-        raise StudyError(
-            f"{path.name}: the id '{table['id'][table['id'].duplicated()].iloc[0]}' stands there twice"
-        )
+    if len(twice := table.loc[table["id"].duplicated(), "id"]):
+        raise StudyError(f"{path.name}: the id '{twice.iloc[0]}' stands there twice")
     table["language"] = table["language"].fillna("") if "language" in table else ""
     table["part"] = table.get("split", "")
     return table[[*EXAMPLE_COLUMNS, "part"]]
+
+
+def _is_missing(value: Any) -> bool:
+    return bool(pd.api.types.is_scalar(value) and pd.isna(value))
 
 
 def _line(path: Path, number: int, line: str) -> dict[str, Any]:
@@ -214,9 +211,8 @@ def _squad(spec: FinetuningSpec, study: Study) -> Loaded:
     root = study.task_data_root()
     local = root / "SQuAD" / "examples.parquet" if root else None
     if local is not None and local.is_file():
-        rows = read_file(local.parent, local).rows.rename(
-            columns={"question": "query", "answer_paragraph": "target"}
-        )
+        names = {"question": "query", "answer_paragraph": "target"}
+        rows = read_file(local.parent, local).rows.rename(columns=names)
     else:
         rows = _hub_squad()
     rows = rows.assign(id=rows["id"].astype(str), language="", part="")

@@ -28,7 +28,7 @@ from helpers.study.tuning import FinetuningSpec, TrainingSettings
 from helpers.tuning.data import fingerprint, training_rows
 from helpers.tuning.evaluation import dev_measure
 from helpers.tuning.sets import TuningData
-from helpers.tuning.trained import Tuned, finetuning_of, quiet_bars, stacked
+from helpers.tuning.trained import Tuned, finetuning_of, name_of, quiet_bars, stacked
 from helpers.tuning.trainer import LOG_COLUMNS, run_training
 
 RECORD = "training.json"
@@ -84,23 +84,17 @@ def tuned_spec(base: ModelSpec, preset: str, seed: int, folder: Path) -> ModelSp
     root = project_root()
     path = folder.relative_to(root).as_posix() if folder.is_relative_to(root) else str(folder)
     name = f"local/{base.name.rsplit('/', 1)[-1]}-{preset}-seed{seed}"
-    keep = base.model_dump(
-        include={"application", "template", "dtype", "max_length", "truncate_dim", "parameters"}
-    )
-    return ModelSpec(name=name, label=f"{preset}, seed {seed}", weights=f"path:{path}", **keep)
+    kept = {"application", "template", "dtype", "max_length", "truncate_dim", "parameters"}
+    label, settings = name_of(preset, seed), base.model_dump(include=kept)
+    return ModelSpec(name=name, label=label, weights=f"path:{path}", **settings)
 
 
 def identity_of(
     base: LoadedModel, settings: TrainingSettings, seed: int, rows: pd.DataFrame, dev: pd.DataFrame
 ) -> dict[str, Any]:
     """Everything that the trained weights and their log depend on, as plain JSON values."""
-    identity = {
-        "base": base.identity,
-        "settings": settings.model_dump(mode="json"),
-        "seed": seed,
-        "rows": fingerprint(rows),
-        "dev": fingerprint(dev),
-    }
+    texts = {"rows": fingerprint(rows), "dev": fingerprint(dev)}
+    identity = {"base": base.identity, "settings": settings.model_dump(mode="json"), "seed": seed, **texts}
     return dict(json.loads(json.dumps(identity, default=str)))
 
 
@@ -150,17 +144,10 @@ def log_table(tuned: list[Tuned]) -> pd.DataFrame:
 
 def settings_table(tuned: list[Tuned]) -> pd.DataFrame:
     """One row per setting with a column per preset, those that differ first, then rows, steps and seconds."""
-    columns: dict[str, dict[str, Any]] = {}
-    for t in tuned:
-        values = {
-            k: v
-            for k, v in t.settings.model_dump().items()
-            if k != "reler" or t.settings.objective == "reler"
-        }
-        steps = int(t.log["step"].max()) if len(t.log) else 0
-        columns[t.label] = {**values, "steps": steps, "seconds": t.seconds, "reused": t.reused}
-    table = pd.DataFrame(columns).astype(object)
-    shown = table.map(lambda v: "" if v is None else str(v))
+    columns = {
+        t.label: {**t.effective, "steps": t.steps, "seconds": t.seconds, "reused": t.reused} for t in tuned
+    }
+    shown = pd.DataFrame(columns).astype(object).map(lambda value: "" if value is None else str(value))
     differs = shown.nunique(axis=1) > 1
     order = np.argsort(~differs.to_numpy(), kind="stable")
     return shown.iloc[order].rename_axis("setting").reset_index()

@@ -18,8 +18,6 @@ from helpers.study.tuning import FinetuningSpec, TrainingSettings
 from helpers.tuning.errors import TrainingError
 
 BASELINE = "baseline"
-
-
 BASE_SEED = -1  # the seed of the base model's rows: it has none
 
 
@@ -40,6 +38,16 @@ class Tuned:
     @property
     def label(self) -> str:
         return self.spec.label
+
+    @property
+    def steps(self) -> int:
+        """Optimiser steps that were done."""
+        return int(self.log["step"].max()) if len(self.log) else 0
+
+    @property
+    def effective(self) -> dict[str, Any]:
+        """The settings that mattered: those of RELER only where it was the objective."""
+        return self.settings.model_dump(exclude={"reler"} if self.settings.objective != "reler" else set())
 
 
 def name_of(preset: str, seed: int) -> str:

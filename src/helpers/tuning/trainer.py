@@ -22,6 +22,8 @@ from transformers.trainer_utils import get_last_checkpoint
 
 from helpers.base.files import read_json
 from helpers.base.progress import in_lab
+from helpers.models.batches import token_counts
+from helpers.models.shape import prompt_is_text
 from helpers.study.tuning import TrainingSettings
 from helpers.tuning.adapters import add_adapters, merge_adapters
 from helpers.tuning.errors import TrainingError
@@ -30,41 +32,44 @@ from helpers.tuning.reler import Reler
 
 log = logging.getLogger(__name__)
 
-
-TEXT_COLUMNS = ("anchor", "positive")
-
-
+LOG_COLUMNS = ["step", "epoch", "loss", "learning_rate", "grad_norm"]
 BEST = "recall_at_1_paraphrase"
-
-
 Progress = Callable[[str], None]
 
 
 def to_dataset(rows: pd.DataFrame) -> Dataset:
-    """Training rows as the columns anchor, positive, negative_1.., label; `label` numbers the documents' texts."""
-    documents = [c for c in rows.columns if c == "positive" or c.startswith("negative_")]
+    """Training rows as the columns anchor, positive, negative_1.., label; `label` numbers the documents' texts.
+
+    >>> rows = pd.DataFrame({"kind": ["sts"], "anchor": ["q"], "positive": ["a"], "negative_1": ["a"]})
+    >>> to_dataset(rows)[0]
+    {'anchor': 'q', 'positive': 'a', 'negative_1': 'a', 'label': [0, 0]}
+    """
+    documents = _documents(rows)
     codes, _ = pd.factorize(rows[documents].to_numpy().ravel())
     columns = {c: rows[c].tolist() for c in ("anchor", *documents)}
     return Dataset.from_dict({**columns, "label": codes.reshape(len(rows), -1).tolist()})
 
 
+def _documents(rows: pd.DataFrame) -> list[str]:
+    return [c for c in rows.columns if c == "positive" or c.startswith("negative_")]
+
+
 def loss_of(model: SentenceTransformer, settings: TrainingSettings) -> torch.nn.Module:
     """The loss that the settings name."""
+    switches = (settings.in_batch_negatives, settings.mask_false_negatives)
     if settings.objective == "reler":
         if settings.cached_batch:
             raise TrainingError("reler has no gradient caching; leave cached_batch out and lower batch_size")
-        return Reler(model, settings.reler, settings.in_batch_negatives, settings.mask_false_negatives)
-    switches = (settings.in_batch_negatives, settings.mask_false_negatives)
+        return Reler(model, settings.reler, *switches)
     if settings.cached_batch:
         return CachedInfoNCE(model, settings.temperature, *switches, settings.cached_batch)
     return InfoNCE(model, settings.temperature, *switches)
 
 
-def precision(dtype: str, device: torch.device) -> tuple[bool, bool]:
+def mixed_precision(dtype: str, device: torch.device) -> tuple[bool, bool]:
     """(bfloat16, float16) mixed precision where the device has it: weights stay float32, products do not."""
-    if dtype == "float32" or device.type != "cuda":
-        if dtype != "float32":
-            log.warning("%s needs a GPU; this training computes in float32", dtype)
+    if dtype != "float32" and device.type != "cuda":
+        log.warning("%s needs a GPU; this training computes in float32", dtype)
         return False, False
     if dtype == "bfloat16" and not torch.cuda.is_bf16_supported():
         raise TrainingError("this GPU has no bfloat16; set finetuning.dtype: float16 or float32")
@@ -109,14 +114,14 @@ def arguments(
 ) -> SentenceTransformerTrainingArguments:
     """The Trainer's arguments for these settings; with early stopping every measurement keeps a checkpoint."""
     stopping = bool(settings.early_stopping and has_dev)
-    bf16, fp16 = precision(settings.dtype, device)
-    schedules = {"constant": "constant_with_warmup"}
+    bf16, fp16 = mixed_precision(settings.dtype, device)
+    constant = settings.schedule == "constant"
     return SentenceTransformerTrainingArguments(
         output_dir=str(folder),
         num_train_epochs=settings.epochs,
         max_steps=settings.max_steps or -1,
         learning_rate=settings.learning_rate,
-        lr_scheduler_type=schedules.get(settings.schedule, settings.schedule),
+        lr_scheduler_type="constant_with_warmup" if constant else settings.schedule,
         warmup_steps=settings.warmup_ratio,  # below 1: a share of all steps
         weight_decay=settings.weight_decay,
         max_grad_norm=settings.max_grad_norm,
@@ -199,17 +204,13 @@ def run_training(
 
 def share_cut(model: SentenceTransformer, rows: pd.DataFrame) -> float:
     """Share of the distinct texts of the rows that are longer than the model's limit."""
-    from helpers.models.batches import token_counts
-
-    columns = [c for c in rows.columns if c in TEXT_COLUMNS or c.startswith("negative_")]
-    lengths = token_counts(model, list(pd.unique(rows[columns].to_numpy().ravel())), truncated=False)
+    texts = pd.unique(rows[["anchor", *_documents(rows)]].to_numpy().ravel())
+    lengths = token_counts(model, list(texts), truncated=False)
     return float((lengths > (model.max_seq_length or np.inf)).mean())
 
 
 def check_trainable(model: SentenceTransformer) -> None:
     """Raise where the prompt is not simply the beginning of the text, because the training joins both."""
-    from helpers.models.shape import prompt_is_text
-
     if not prompt_is_text(model):
         raise TrainingError(
             "this model pools without its prompt or wraps it in a chat message; training joins prompt and text. Use a "
@@ -219,34 +220,28 @@ def check_trainable(model: SentenceTransformer) -> None:
 
 def last_checkpoint(folder: Path, progress: Progress = log.info) -> str | None:
     """The last checkpoint that was written whole (its trainer state is written last), None where there is none."""
-    while folder.is_dir() and (found := get_last_checkpoint(str(folder))):
-        if _is_whole(Path(found)):
-            progress(f"resuming from {Path(found).name}")
-            return found
-        Path(found).rename(folder / f"broken-{Path(found).name}")
+    while folder.is_dir() and (last := get_last_checkpoint(str(folder))):
+        checkpoint = Path(last)
+        if read_json(checkpoint / "trainer_state.json") and (checkpoint / "rng_state.pth").is_file():
+            progress(f"resuming from {checkpoint.name}")
+            return last
+        checkpoint.rename(folder / f"broken-{checkpoint.name}")
     return None
 
 
-def _is_whole(checkpoint: Path) -> bool:
-    return (
-        read_json(checkpoint / "trainer_state.json") is not None and (checkpoint / "rng_state.pth").is_file()
-    )
-
-
 def history_table(history: list[dict[str, Any]]) -> pd.DataFrame:
-    """The Trainer's history with one row per step: loss, learning rate, gradient norm, dev numbers as `dev_<name>`."""
+    """The Trainer's history with one row per step: LOG_COLUMNS, dev numbers as `dev_<name>`.
+
+    >>> history_table([{"step": 2, "loss": 0.5}, {"step": 2, "eval_recall_at_1": 0.7}]).dropna(axis=1).to_dict("records")
+    [{'step': 2, 'loss': 0.5, 'dev_recall_at_1': 0.7}]
+    """
     rows: dict[int, dict[str, Any]] = {}
     for entry in history:
-        row = rows.setdefault(int(entry["step"]), {"step": int(entry["step"])})
-        for key, value in entry.items():
-            if key in LOG_COLUMNS:
-                row[key] = value
-            elif "recall" in key:
-                row["dev_" + key.removeprefix("eval_")] = value
+        row = rows.setdefault(int(entry["step"]), {})
+        row |= {key: value for key, value in entry.items() if key in LOG_COLUMNS}
+        row |= {"dev_" + key.removeprefix("eval_"): value for key, value in entry.items() if "recall" in key}
     table = pd.DataFrame([rows[step] for step in sorted(rows)])
-    for column in LOG_COLUMNS:
-        table[column] = table.get(column, np.nan)
-    return table[[*LOG_COLUMNS, *sorted(set(table) - set(LOG_COLUMNS))]]
+    return table.reindex(columns=[*LOG_COLUMNS, *sorted(set(table) - set(LOG_COLUMNS))])
 
 
 class CardlessTrainer(SentenceTransformerTrainer):
@@ -270,6 +265,3 @@ class AdapterTrainer(CardlessTrainer):
     def _load_from_checkpoint(self, resume_from_checkpoint: str, model: Any = None) -> None:
         trained = torch.load(Path(resume_from_checkpoint) / self.ADAPTERS, weights_only=True)
         self.model.load_state_dict(trained, strict=False)
-
-
-LOG_COLUMNS = ["step", "epoch", "loss", "learning_rate", "grad_norm"]
