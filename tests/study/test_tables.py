@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from helpers.study.tables import Column, check_table, declared_tables
+from helpers.study.tables import Column, check_table, completed, declared_tables
 
 TRAITS = {
     **{"trait": "ends in colon", "effect": 0.2, "low": 0.1, "high": 0.3, "p_value": 0.01},
@@ -51,3 +51,10 @@ def test_a_table_like_another_has_its_columns_first():
 def test_every_column_says_what_it_is():
     columns = [c for t in declared_tables().values() for c in t.columns.values()]
     assert all(c.meaning and c.type in ("text", "number", "integer", "boolean") for c in columns)
+
+
+def test_a_table_without_rows_is_saved_with_its_columns():
+    nothing = completed("tuning_removed", pd.DataFrame())
+    assert list(nothing) == ["id", "reason", "text", "other", "similarity"]
+    check_table("tuning_removed", nothing)
+    assert list(completed("tuning_removed", pd.DataFrame({"id": ["a"]}))) == ["id"]

@@ -14,7 +14,7 @@ from helpers.base.files import project_root, replacing, write_json
 from helpers.base.names import unknown
 from helpers.study.load import load_study, study_path
 from helpers.study.spec import Study
-from helpers.study.tables import check_table, declared_tables
+from helpers.study.tables import check_table, completed, declared_tables
 
 
 class Run:
@@ -92,6 +92,7 @@ class Run:
 
         Raises ValueError where it has other columns than its room declares (`helpers.study.tables`).
         """
+        table = completed(name, table)
         check_table(name, table)
         path = self.table_path(name)
         with replacing(path) as temporary:

@@ -80,6 +80,15 @@ def declared_tables() -> dict[str, Table]:
     return found
 
 
+def completed(name: str, table: pd.DataFrame) -> pd.DataFrame:
+    """The table; one without rows gets the declared columns that it lacks, so that whoever reads it finds them."""
+    declared = declared_tables().get(name)
+    if declared is None or len(table):
+        return table
+    needed = [c.name for c in declared.columns.values() if not c.optional and c.name not in table]
+    return table.reindex(columns=[*table.columns, *needed])
+
+
 def check_table(name: str, table: pd.DataFrame) -> None:
     """Raise ValueError where a declared table has other columns or types; a table that no room declares is free."""
     declared = declared_tables().get(name)

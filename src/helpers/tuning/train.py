@@ -139,7 +139,7 @@ def _record(folder: Path) -> dict[str, Any] | None:
 
 def log_table(tuned: list[Tuned]) -> pd.DataFrame:
     """The training logs of all models under each other: preset, seed, step, loss, ..., dev_<number>."""
-    return stacked({(t.preset, t.seed): t.log for t in tuned}, columns=["step", "loss"])
+    return stacked({(t.preset, t.seed): t.log for t in tuned})
 
 
 def settings_table(tuned: list[Tuned]) -> pd.DataFrame:

@@ -126,14 +126,12 @@ def quiet_bars() -> Iterator[None]:
             module.enable_progress_bar()
 
 
-def stacked(tables: Mapping[tuple[str, int], pd.DataFrame], columns: Sequence[str] = ()) -> pd.DataFrame:
+def stacked(tables: Mapping[tuple[str, int], pd.DataFrame]) -> pd.DataFrame:
     """The tables of several models, {(preset, seed): table}, under each other: columns preset, seed, then theirs.
-
-    columns: those of a table that no model has.
 
     >>> stacked({("lora", 1): pd.DataFrame({"step": [4]}), ("lora", 2): pd.DataFrame({"step": [8]})}).values.tolist()
     [['lora', 1, 4], ['lora', 2, 8]]
     """
     if not tables:
-        return pd.DataFrame(columns=["preset", "seed", *columns])
+        return pd.DataFrame(columns=["preset", "seed"])
     return pd.concat(tables, names=["preset", "seed"]).reset_index([0, 1]).reset_index(drop=True)
