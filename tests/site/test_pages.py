@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import nbformat
 import pytest
 
-from helpers.report import examples, glossary, provenance
+from helpers.report import glossary, provenance
 from helpers.report import methods as methods_page
 from helpers.report.compare_page import page_body
 from helpers.report.study_pages import told_first
@@ -84,14 +84,6 @@ def test_a_page_links_the_terms_it_uses_and_no_others(site):
 def test_landing_page_explains_each_figure_with_a_made_up_example(site, number):
     page = read(site, "index.html")
     assert f'id="how-{number}"' in page and page.count("Made-up example") >= 3
-
-
-def test_the_words_on_the_inflation_example_fit_its_numbers():
-    notes = examples.inflation().to_dict()["datasets"].values()
-    said = {r["model"]: r["note"] for rows in notes for r in rows if "note" in r}
-    for model, default in examples.DEFAULTS.items():
-        below = sum(s + examples.SHIFTS[model] < default for s in examples.SCORES)
-        assert said[model].startswith(f"default above {below} of 15 prompts")
 
 
 def test_the_landing_page_tells_one_finding_of_each_of_three_steps():
