@@ -22,9 +22,6 @@ from helpers.display import Said
 from helpers.geometry import tables as geometry_tables
 from helpers.geometry import words as geometry_words
 from helpers.geometry.relevance import relevance_table
-from helpers.leaderboard import best_of_k as hacking
-from helpers.leaderboard import headline, manipulation
-from helpers.leaderboard import rankings as leaderboard
 from helpers.leaderboard import words as leaderboard_words
 from helpers.prompts import comparison as prompts_comparison
 from helpers.prompts import words as prompts_words
@@ -139,7 +136,7 @@ SENTENCES = {
     sensitivity_words.enough: [frame("measure wanted k extrapolated", ("mean", 0.01, 12.0, True), ("cv", 0.1, 40.0, False))],
     leaderboard_words.boards: [frame("board kendall_tau moved", ("default", 1.0, 0), ("best", 0.5, 2), ("mean", 1.0, 0))],
     leaderboard_words.ranks: [ranks()],
-    leaderboard_words.hacking: [frame("model k gain", ("a", 2, 0.1), ("b", 2, 0.1), ("a", 1, 0.0), ("b", 1, 0.0))],
+    leaderboard_words.hacking: [frame("model k gain", ("a", 2, 0.1), ("b", 2, 0.1), ("c", 2, 0.0), ("a", 1, 0.0))],
     geometry_words.structure: [geometry()],
     geometry_words.shift: [geometry()],
     geometry_words.distractors: [pools()],
@@ -151,14 +148,12 @@ SENTENCES = {
         ("a", "T", "p", "q", 3, 3, -0.25, True), ("b", "T", "p", "q", 3, 3, 0.25, True), ("c", "T", "p", "q", 2, 3, 0.0, False),
     )],
     sensitivity.model_summary: [spread().assign(above_mean=True, at_or_above_best=False, at_or_below_worst=False)],
-    hacking.findings: [frame("model k gain", ("a", 2, 0.1), ("b", 2, 0.1), ("c", 2, 0.0)), pd.DataFrame()],
-    leaderboard.findings: [frame("model default best_vs_default best_vs_worst", ("a", 1, 1, 1), ("b", 1, 1, 1))],
-    manipulation.findings: [
+    leaderboard_words.scenarios: [frame("model default best_vs_default best_vs_worst", ("a", 1, 1, 1), ("b", 1, 1, 1))],
+    leaderboard_words.plans: [
         frame("model scope status changes", *[(m, s, "optimal", 2) for m in "ab" for s in ("own", "all")]),
         frame("model best_all", ("a", 1), ("b", 1)),
     ],
-    headline.findings: [frame("model default prompt_mean low high rank_low rank_high verdict",
-                              *[(m, 0.5, 0.5, 0.4, 0.6, 1, 1, "") for m in "ab"])],
+    leaderboard_words.headline: [frame("model default prompt_mean low high verdict", *[(m, 0.5, 0.5, 0.4, 0.6, "") for m in "ab"])],
 }  # fmt: skip
 
 
@@ -184,9 +179,9 @@ def test_no_sentence_depends_on_the_order_of_rows(function):
 
 
 def test_the_least_certain_pairs_do_not_depend_on_the_order_of_models():
-    assert leaderboard_words.wins(wins()) == "Least certain: a beats b and c beats a with probability 60%"
-    for order in ("bca", "cba"):
-        assert leaderboard_words.wins(wins().loc[list(order), list(order)]) == leaderboard_words.wins(wins())
+    first = leaderboard_words.wins(wins())
+    assert "a beats b and c beats a with probability 60%" in first.title
+    assert all(leaderboard_words.wins(wins().loc[list(o), list(o)]) == first for o in ("bca", "cba"))
 
 
 def test_findings_of_the_geometry_do_not_depend_on_the_order_of_rows():
@@ -211,9 +206,10 @@ def test_every_sentence_about_tables_is_among_those_that_were_permuted():
     """A new claim must come into the list, or stand here with the reason."""
     elsewhere = {
         "relevance", "wins",  # tested by themselves above
-        "honest",  # largest_choice of hacking
+        "honest",  # a mean over rows
+        "absent_defaults", "candidates",  # a count; rows named in the order of the scenario table
         "audit", "comparability", "consequences", "public_scope",  # tests/sensitivity/test_audit.py
-        "scenarios", "triangle", "prompt_similarity",  # counts and shares: test_claims
+        "triangle", "prompt_similarity",  # counts and shares: test_claims
         "separability", "failures", "map",  # its test draws labels by position; names and reasons
         "told_apart", "cut", "tried",  # tested in tests/sweep/test_words.py
     }  # fmt: skip

@@ -4,15 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from board_cells import cells_of, random_cells
-from test_best_of_k import query_scores
+from test_gains import query_scores
 
 from helpers.display import marks as display_marks
-from helpers.leaderboard import best_of_k as hacking
-from helpers.leaderboard import charts as cl
-from helpers.leaderboard import random_ranks as rd
-from helpers.leaderboard import rankings as board
-from helpers.scores import board as scores_board
-from helpers.scores import cells as scores_cells
 from helpers.sensitivity import agreement, noise, variance
 from helpers.sensitivity import charts as cs
 from helpers.sensitivity import enough as precision
@@ -26,20 +20,12 @@ HOLES = cells_of(
 
 def charts_of(cells):
     table = sensitivity_table(cells, draws=50)
-    data = scores_cells.prompt_scores(cells)
-    boards = rd.random_boards(data.values)
-    default = scores_board.borda(scores_board.board_matrix(cells, "default"))
     yield cs.strips(cells)
     yield cs.percentile_map(table)
     yield cs.cv_strip(table)
     yield cs.error_lines(precision.error_curve(cells, draws=20))
     yield cs.agreement_bars(agreement.agreement_table(cells, permutations=20))
     yield cs.trait_forest(agreement.trait_effects(cells, agreement.traits(cells)))
-    yield cl.bump(cl.scenario_ranks(board.scenarios(cells)), list(cl.SCENARIOS.values()))
-    yield cl.bump(board.boards(cells), list(scores_board.BOARDS))
-    yield cl.rank_map(rd.rank_probabilities(boards, data.models), rd.rank_table(boards, data.models), default)
-    yield cl.win_map(rd.pairwise_wins(boards, data.models), data.models)
-    yield cl.hacking_lines(hacking.best_of_k(cells))
 
 
 @pytest.mark.parametrize("cells", [random_cells(3, 3, 6), ONE, HOLES], ids=["plain", "one cell", "holes"])
@@ -51,7 +37,6 @@ def test_every_chart_is_valid(cells):
 def test_charts_of_queries_and_variance_are_valid():
     units = query_scores(0.1)
     assert cs.noise_bars(noise.query_noise(units, draws=50)[0]).to_dict()
-    assert cl.honest_lines(hacking.honest_best_of_k(units, splits=5)).to_dict()
     assert cs.variance_bars(variance.variance_components(random_cells(2, 2, 3))).to_dict()
 
 

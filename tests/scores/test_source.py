@@ -7,7 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers.leaderboard.rankings import findings, scenarios
+from helpers.leaderboard import scenarios
+from helpers.leaderboard import words as leaderboard_words
 from helpers.scores.board import board_matrix, borda
 from helpers.scores.cells import chosen_records, task_scores
 from helpers.scores.published import prompt_statistics
@@ -159,7 +160,7 @@ def test_scenarios_and_how_they_depend_on_the_default_as_a_candidate(cells, with
     ranks = scenarios(cells, with_default).set_index("model")
     assert ranks["best_vs_default"].to_dict() == own
     assert ranks["best_vs_worst"].to_dict() == dict.fromkeys(own, 1) | against_worst
-    text = findings(ranks.reset_index())[0]["text"]
+    text = leaderboard_words.scenarios(ranks.reset_index()).findings[0]
     assert (
         "all 6 reach rank 1" in text
         if with_default
@@ -211,7 +212,8 @@ def test_findings_change_with_a_permuted_table(cells, table):
         score=cells.groupby("task")["score"].transform(lambda s: rng.permutation(s.to_numpy()))
     )
     assert percentiles(sensitivity_table(permuted, draws=50)) != percentiles(table)
-    assert findings(scenarios(permuted)) != findings(scenarios(cells))
+    first, other = (leaderboard_words.scenarios(scenarios(c)) for c in (cells, permuted))
+    assert first.findings != other.findings
 
 
 @pytest.fixture(scope="module")

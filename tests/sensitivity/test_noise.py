@@ -2,7 +2,7 @@
 
 import pandas as pd
 import pytest
-from test_best_of_k import query_scores
+from test_gains import query_scores
 
 from helpers.sensitivity.noise import query_noise
 from helpers.sensitivity.words import noise

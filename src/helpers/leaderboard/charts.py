@@ -8,7 +8,7 @@ import altair as alt
 import pandas as pd
 
 from helpers.display.chart import INK, ON_DARK_TILE, ON_LIGHT_TILE, PALETTE
-from helpers.display.marks import plain
+from helpers.display.marks import model_highlight, plain
 
 SCENARIOS = {
     "default": "all: default",
@@ -17,7 +17,13 @@ SCENARIOS = {
 }
 
 
-def bump(ranks: pd.DataFrame, order: list[str]) -> Any:
+def scenario_lines(scenarios: pd.DataFrame) -> Any:
+    """Each model's own rank in its own scenario; scenarios: `rankings.scenarios`."""
+    long = scenarios.melt("model", list(SCENARIOS), var_name="board", value_name="rank")
+    return rank_lines(long.assign(board=long["board"].map(SCENARIOS)), list(SCENARIOS.values()))
+
+
+def rank_lines(ranks: pd.DataFrame, order: list[str]) -> Any:
     """Rank of every model (columns model, board, rank) over the boards, those of `order` first.
 
     Lines are labelled where they begin, so that no colour has to be matched; click a mark to bring a model forward.
@@ -25,13 +31,7 @@ def bump(ranks: pd.DataFrame, order: list[str]) -> Any:
     data = plain(ranks[ranks["rank"].notna()])[["model", "board", "rank"]]
     there = list(dict.fromkeys(data["board"]))
     order = [b for b in order if b in there] + [b for b in there if b not in order]
-    click = alt.selection_point(fields=["model"], on="click", clear="dblclick", empty=True)
-    n = max(2, data["model"].nunique())
-    first = data[data["board"] == order[0]] if order else data
-    labels = (
-        first.groupby("rank", as_index=False)["model"].agg(" = ".join).assign(board=order[0] if order else "")
-    )
-    many = len(order) > 3
+    click, n, many = model_highlight(), max(2, data["model"].nunique()), len(order) > 3
     x = alt.X(
         "board:N", sort=order, title=None, scale=alt.Scale(padding=0.3),
         axis=alt.Axis(labelAngle=-30 if many else 0, grid=True),
@@ -47,20 +47,21 @@ def bump(ranks: pd.DataFrame, order: list[str]) -> Any:
         opacity=alt.condition(click, alt.value(1), alt.value(0.15)),
         tooltip=["model:N", "board:N", alt.Tooltip("rank:Q", format="d")],
     )
-    lines = base.mark_line(strokeWidth=2.5).encode(detail="model:N")
     dots = base.mark_point(size=120, filled=True, stroke="#ffffff", strokeWidth=1).add_params(click)
-    names = alt.Chart(labels).mark_text(align="right", dx=-12, fontSize=11)
-    names = names.encode(x=x, y=y, text="model:N", color=alt.value(INK))
-    width = 72 * len(order) if many else 170 * len(order)
-    return (lines + dots.encode(shape=alt.Shape("model:N", legend=None)) + names).properties(
-        width=max(300, width), height=max(150, 40 * n)
-    )
+    first = data[data["board"] == order[0]] if order else data
+    names = alt.Chart(first.groupby(["board", "rank"], as_index=False)["model"].agg(" = ".join))
+    names = names.mark_text(align="right", dx=-12, fontSize=11)
+    return (
+        base.mark_line(strokeWidth=2.5).encode(detail="model:N")
+        + dots.encode(shape=alt.Shape("model:N", legend=None))
+        + names.encode(x=x, y=y, text="model:N", color=alt.value(INK))
+    ).properties(width=max(300, (72 if many else 170) * len(order)), height=max(150, 40 * n))
 
 
-def rank_map(probabilities: pd.DataFrame, table: pd.DataFrame, default: pd.DataFrame) -> Any:
+def rank_map(table: pd.DataFrame, chances: pd.DataFrame, default: pd.DataFrame) -> Any:
     """P(rank) of every model under random prompts, its 95% interval as a bar, its rank by default as a diamond.
 
-    probabilities: `rank_distribution.rank_probabilities`; table: `rank_table`; default: a board with model and rank.
+    table: `random_ranks.rank_table`; chances: `random_ranks.rank_probabilities`; default: a board with model and rank.
     """
     order = list(default.sort_values(["rank", "model"])["model"])
     n = max(2, len(order))
@@ -71,7 +72,7 @@ def rank_map(probabilities: pd.DataFrame, table: pd.DataFrame, default: pd.DataF
         scale=alt.Scale(domain=[0.5, n + 0.5], nice=False, zero=False),
         axis=alt.Axis(values=list(range(1, n + 1)), format="d"),
     )
-    probable = plain(probabilities[probabilities["probability"] > 0])
+    probable = plain(chances[chances["probability"] > 0])
     dots = alt.Chart(probable).mark_circle(color=PALETTE[0], opacity=0.75).encode(
         x=x, y=y,
         size=alt.Size("probability:Q", title="probability", scale=alt.Scale(domain=[0, 1], range=[8, 700]), legend=alt.Legend(format=".0%")),
@@ -108,10 +109,10 @@ def win_map(wins: pd.DataFrame, order: list[str]) -> Any:
     return (tiles + text).properties(width={"step": 62}, height={"step": 34})
 
 
-def hacking_lines(curve: pd.DataFrame) -> Any:
+def gain_lines(curve: pd.DataFrame) -> Any:
     """Gain in mean score from reporting the best of k prompts, a line per model; click a model to bring it forward."""
     data = plain(curve)
-    click = alt.selection_point(fields=["model"], on="click", clear="dblclick", empty=True)
+    click = model_highlight()
     base = alt.Chart(data).encode(
         x=alt.X("k:Q", title="prompts tried per task", axis=alt.Axis(tickMinStep=1)),
         y=alt.Y("gain:Q", title="gain in mean score over one random prompt"),
@@ -126,7 +127,7 @@ def hacking_lines(curve: pd.DataFrame) -> Any:
     ).properties(width=520, height=280)
 
 
-def honest_lines(curve: pd.DataFrame) -> Any:
+def half_lines(curve: pd.DataFrame) -> Any:
     """Reported against honest gain of the best of k, mean over test sets of a task, a panel per task."""
     names = {"reported": "on the queries that chose it", "honest": "on the other half"}
     mean = plain(curve).groupby(["task", "k"], as_index=False)[list(names)].mean()
@@ -147,14 +148,3 @@ def honest_lines(curve: pd.DataFrame) -> Any:
     return (base.mark_line() + base.mark_point(size=30)).properties(width=230, height=190).facet(
         facet=alt.Facet("task:N", title=None), columns=3
     )  # fmt: skip
-
-
-def scenario_ranks(scenarios: pd.DataFrame) -> pd.DataFrame:
-    """The scenario table in long form for `bump`: model, board, rank (each model's own rank in its own scenario)."""
-    long = scenarios.melt(
-        id_vars="model",
-        value_vars=[c for c in SCENARIOS if c in scenarios],
-        var_name="board",
-        value_name="rank",
-    )
-    return long.assign(board=long["board"].map(SCENARIOS))

@@ -7,7 +7,6 @@ import math
 import numpy as np
 import pandas as pd
 
-from helpers.base.phrases import choose, listed, out_of
 from helpers.base.ties import compare
 from helpers.leaderboard.draws import central, mean_scores, percentile
 from helpers.scores.board import board_matrix, borda
@@ -81,36 +80,6 @@ def outside(table: pd.DataFrame) -> np.ndarray:
     """1 where a default lies above its interval, -1 where below, 0 within it (`ties.compare`) or where it is unknown."""
     above, below = compare(table["default"], table["high"]) > 0, compare(table["default"], table["low"]) < 0
     return above.astype(int) - below.astype(int)
-
-
-def findings(table: pd.DataFrame) -> list[dict[str, str]]:
-    """The headline in words."""
-    known = table.dropna(subset=["default", "low"]) if len(table) else table
-    if known.empty:
-        return []
-    side, few = outside(known), known["verdict"].str.startswith("too few").to_numpy()
-    up, down = int((side[~few] > 0).sum()), int((side[~few] < 0).sum())
-    verb = choose(len(known), "reports", "report")
-    text = f"{out_of(up, len(known), 'model')} {verb} a mean score above the 95% interval that random prompts give"
-    text += f", {down} below it" if down else ""
-    counted = (("above", int((side[few] > 0).sum())), ("below", int((side[few] < 0).sum())))
-    unsure = [f"{n} {where} it" for where, n in counted if n]
-    if unsure:
-        text += f"; {' and '.join(unsure)} with too few prompts to tell"
-    if few.all():
-        text = "Too few prompts to say whether a default lies outside what random prompts give"
-    gap = (known["default"] - known["prompt_mean"]).mean()
-    where = {1: f"{gap:.3f} above", 0: "at", -1: f"{-gap:.3f} below"}[int(compare(gap, 0))]
-    text += f"; on average a default lies {where} the mean of the prompts."
-    out = [{"text": text, "figure": "tbl-headline"}]
-    moving = known.dropna(subset=["rank_low", "rank_high"])
-    fixed = moving[(moving["rank_low"] == moving["rank_high"])]
-    if len(moving) > 1:
-        named = f": {listed(fixed['model'], 3)}" if len(fixed) and len(fixed) <= 3 else ""
-        said = f"{out_of(len(fixed), len(moving), 'model')} {choose(len(fixed), 'keeps', 'keep')} one rank"
-        out.append({"text": f"With a random prompt for every model and task, {said} in 95% of boards{named}.",
-                    "figure": "fig-ranks"})  # fmt: skip
-    return out
 
 
 def _verdict(default: float, low: float, high: float, labels: pd.Series, too_few: bool) -> str:

@@ -14,7 +14,6 @@ import numpy as np
 import pandas as pd
 from scipy import optimize
 
-from helpers.base.phrases import count, is_lowest, listed
 from helpers.leaderboard.programme import (
     Options,
     Picks,
@@ -127,33 +126,6 @@ def plans(
             steps.append(plan.steps.assign(target=target, scope=scope))
     table = pd.DataFrame(rows).astype({"changes": "Int64", "lower_bound": "Int64"})
     return table, pd.concat(steps, ignore_index=True)[["target", "scope", *PLAN_COLUMNS]]
-
-
-def findings(table: pd.DataFrame, reach: pd.DataFrame) -> list[dict[str, str]]:
-    """What the plans say in words."""
-    if len(reach) < 2:
-        return []
-    first = int((reach["best_all"] == 1).sum())
-    who = f"All {len(reach)}" if first == len(reach) else f"{first} of {len(reach)}"
-    text = f"{who} models can be made first when all prompts may be chosen"
-    own = table[(table["scope"] == "own")]
-    able = own[own["status"].isin(["optimal", "bound"])]
-    text += f"; with only their own prompts {len(able)} can"
-    moved = able[able["changes"] > 0]
-    if len(moved):
-        text += (
-            " ("
-            + ", ".join(
-                f"{r.model}: {count(r.changes, 'change')}" for r in moved.sort_values("model").itertuples()
-            )
-            + ")"
-        )
-    both = table[(table["scope"] == "all") & (table["changes"] > 0)]
-    if len(both):
-        few = both[is_lowest(both["changes"].astype(float))]
-        least = count(int(few["changes"].min()), "changed cell")
-        text += f". The cheapest overthrow takes {least}: {listed(few['model'])}"
-    return [{"text": text + ".", "figure": "tbl-plans"}]
 
 
 def _own(

@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from helpers.base.phrases import choose, count, listed
 from helpers.scores.board import BOARDS, board_matrix, borda, mean_board
 
 
@@ -74,66 +73,3 @@ def board_agreement(table: pd.DataFrame, reference: str = "default") -> pd.DataF
         moved = int((both["a"] != both["b"]).sum())
         rows.append({"board": board, "kendall_tau": tau, "models": len(both), "moved": moved})
     return pd.DataFrame(rows, columns=["board", "kendall_tau", "models", "moved"])
-
-
-def findings(scenario_table: pd.DataFrame, absent: int = 0, holes: str = "mteb") -> list[dict[str, str]]:
-    """What the scenarios say, with computed numbers; empty input gives an empty list.
-
-    absent: number of (model, task) cells without a default. holes: how the boards treat them (`borda`).
-    """
-    table = scenario_table.dropna(subset=["default"])
-    if len(table) < 2:
-        return [{"text": "A leaderboard needs at least two models with a default score; there are "
-                 f"{len(table)}."}] if len(scenario_table) else []  # fmt: skip
-    first = sorted(table[table["default"] == table["default"].min()]["model"])
-    moved = table[table["best_vs_default"] < table["default"]]
-    top = table[table["best_vs_worst"] == 1]
-    text = (
-        f"By default {listed(first, 3)} {choose(len(first), 'leads', 'lead')}. "
-        + (f"{len(moved)} of {len(table)} models rise" if len(moved) else "No model rises")
-        + " when only their own prompts are the best ones; "
-        + (f"all {len(table)}" if len(top) == len(table) else f"{len(top)} of {len(table)}")
-        + " reach rank 1 when the others get their worst prompts"
-    )
-    rest = table[table["best_vs_worst"] > 1]
-    if len(rest):
-        text += (
-            " (not: "
-            + ", ".join(f"{m} {int(r)}" for m, r in zip(rest["model"], rest["best_vs_worst"], strict=True))
-            + ")"
-        )
-    out = [{"text": text + ".", "figure": "fig-scenarios"}]
-    if absent:
-        done = (
-            "Borda as mteb counts it gives them 0 points"
-            if holes == "mteb"
-            else "points are means over the tasks that a model has"
-        )
-        cells = f"{count(absent, '(model, task) cell')} {choose(absent, 'has', 'have')}"
-        out.append({"text": f"{cells} no default score; {done}."})
-    return out
-
-
-def candidate_findings(with_default: pd.DataFrame, prompts_only: pd.DataFrame) -> list[dict[str, str]]:
-    """How the scenarios depend on whether the default is a candidate for best and worst."""
-    both = with_default.merge(prompts_only, on="model", suffixes=("", "_only")).dropna()
-    if len(both) < 2:
-        return []
-    moved = both[
-        (both["best_vs_default"] != both["best_vs_default_only"])
-        | (both["best_vs_worst"] != both["best_vs_worst_only"])
-    ]
-    if moved.empty:
-        return [
-            {
-                "text": "Whether the default counts as a candidate for best and worst changes no rank.",
-                "figure": "tbl-scenarios",
-            }
-        ]
-    named = "; ".join(
-        f"{r.model}: {int(r.best_vs_default)} and {int(r.best_vs_worst)} with it, {int(r.best_vs_default_only)} and "
-        f"{int(r.best_vs_worst_only)} without"
-        for r in moved.itertuples()
-    )
-    return [{"text": "Whether the default counts as a candidate matters (rank against others' default, and against their "
-             f"worst): {named}.", "figure": "tbl-scenarios"}]  # fmt: skip

@@ -1,4 +1,4 @@
-"""The title of each figure of chapter 04, computed from the table that the figure draws."""
+"""What the figures and tables of chapter 04 say: title and findings, computed from the table that is shown."""
 
 from __future__ import annotations
 
@@ -6,77 +6,177 @@ from itertools import combinations
 
 import pandas as pd
 
-from helpers.base.phrases import choose, is_highest, is_lowest, listed, out_of, signed
+from helpers.base.phrases import choose, count, is_highest, is_lowest, listed, out_of, signed
 from helpers.base.ties import compare
-from helpers.leaderboard.best_of_k import largest_choice
-from helpers.leaderboard.charts import SCENARIOS
-
-# -- 04: leaderboards ------------------------------------------------------------------------------------------------
-
-
-def scenarios(ranks: pd.DataFrame) -> str:
-    """How many models their own best prompts make first (columns model, board, rank: the drawn ranks)."""
-    wide = ranks.pivot(index="model", columns="board", values="rank")
-    easy, hard = SCENARIOS["best_vs_default"], SCENARIOS["best_vs_worst"]
-    default = SCENARIOS["default"]
-    if easy not in wide or default not in wide or wide[default].isna().all():
-        return "No default ranks to compare with"
-    first = [int((wide[board] == 1).sum()) for board in (easy, hard)]
-    return f"{out_of(first[0], len(wide), 'model')} can be first against defaults, {first[1]} against worst prompts"
+from helpers.display import Said
+from helpers.leaderboard.gains import largest_choice
+from helpers.leaderboard.headline import outside
 
 
-def boards(agreed: pd.DataFrame) -> str:
-    """How many boards order the models otherwise than the defaults (`leaderboard.board_agreement`)."""
+def scenarios(table: pd.DataFrame) -> Said:
+    """How many models their own best prompts make first (`rankings.scenarios`)."""
+    known = table.dropna(subset=["default"])
+    if len(known) < 2:
+        title = f"A leaderboard needs at least two models with a default score; there are {len(known)}"
+        return Said(title, (f"{title}.",))
+    easy, hard = (int((table[column] == 1).sum()) for column in ("best_vs_default", "best_vs_worst"))
+    first = sorted(known.loc[known["default"] == known["default"].min(), "model"])
+    rising = int((known["best_vs_default"] < known["default"]).sum())
+    never = known[known["best_vs_worst"] > 1]
+    top = int((known["best_vs_worst"] == 1).sum())
+    text = (
+        f"By default {listed(first, 3)} {choose(len(first), 'leads', 'lead')}. "
+        + (f"{rising} of {len(known)} models rise" if rising else "No model rises")
+        + " when only their own prompts are the best ones; "
+        + (f"all {len(known)}" if top == len(known) else f"{top} of {len(known)}")
+        + " reach rank 1 when the others get their worst prompts"
+    )
+    if len(never):
+        text += f" (not: {', '.join(f'{row.model} {row.best_vs_worst:.0f}' for row in never.itertuples())})"
+    title = f"{out_of(easy, len(table), 'model')} can be first against defaults, {hard} against worst prompts"
+    return Said(title, (f"{text}.",))
+
+
+def absent_defaults(default: pd.DataFrame, holes: str = "mteb") -> list[dict[str, str]]:
+    """How many cells of the board of defaults are empty, and how the boards treat them (`scores.borda`)."""
+    absent = int(default.isna().sum().sum())
+    if not absent or default.notna().any(axis=1).sum() < 2:
+        return []
+    done = {"mteb": "Borda as mteb counts it gives them 0 points"}
+    done |= {"present": "points are means over the tasks that a model has"}
+    cells = f"{count(absent, '(model, task) cell')} {choose(absent, 'has', 'have')}"
+    return [{"text": f"{cells} no default score; {done[holes]}."}]
+
+
+def candidates(with_default: pd.DataFrame, prompts_only: pd.DataFrame) -> list[dict[str, str]]:
+    """How the scenarios depend on whether the default is a candidate for best and worst (two `rankings.scenarios`)."""
+    both = with_default.merge(prompts_only, on="model", suffixes=("", "_only")).dropna()
+    if len(both) < 2:
+        return []
+    ends = ["best_vs_default", "best_vs_worst"]
+    moved = both[(both[ends] != both[[f"{end}_only" for end in ends]].to_numpy()).any(axis=1)]
+    text = "Whether the default counts as a candidate for best and worst changes no rank."
+    if len(moved):
+        named = (
+            f"{r.model}: {r.best_vs_default:.0f} and {r.best_vs_worst:.0f} with it, "
+            f"{r.best_vs_default_only:.0f} and {r.best_vs_worst_only:.0f} without"
+            for r in moved.itertuples()
+        )
+        text = (
+            "Whether the default counts as a candidate matters (rank against others' default, and against "
+            f"their worst): {'; '.join(named)}."
+        )
+    return [{"text": text, "figure": "tbl-scenarios"}]
+
+
+def boards(agreed: pd.DataFrame) -> Said:
+    """How many boards order the models otherwise than the defaults (`rankings.board_agreement`)."""
     others = agreed[(agreed["board"] != "default") & agreed["kendall_tau"].notna()]
     if others.empty:
-        return "The order of the models on the default board cannot be compared with another"
-    said = out_of(int((others["moved"] > 0).sum()), len(others), "board")
-    return f"{said} {choose(len(others), 'ranks', 'rank')} the models otherwise than the defaults"
+        return Said("The order of the models on the default board cannot be compared with another")
+    moving = out_of(int((others["moved"] > 0).sum()), len(others), "board")
+    return Said(f"{moving} {choose(len(others), 'ranks', 'rank')} the models otherwise than the defaults")
 
 
-def ranks(table: pd.DataFrame) -> str:
-    """How many models have more than one probable rank under random prompts."""
-    open_ranks = int((table["rank_low"] < table["rank_high"]).sum())
-    verb = choose(len(table), "has", "have")
-    return (
-        f"Under random prompts {out_of(open_ranks, len(table), 'model')} {verb} more than one probable rank"
-    )
+def ranks(table: pd.DataFrame) -> Said:
+    """How many models have one probable rank, and how many more, under random prompts (`random_ranks.rank_table`)."""
+    fixed = table.loc[table["rank_low"] == table["rank_high"], "model"]
+    moving, verb = out_of(len(table) - len(fixed), len(table), "model"), choose(len(table), "has", "have")
+    title = f"Under random prompts {moving} {verb} more than one probable rank"
+    if len(table) < 2:
+        return Said(title)
+    keeping = f"{out_of(len(fixed), len(table), 'model')} {choose(len(fixed), 'keeps', 'keep')} one rank"
+    names = f": {listed(fixed, 3)}" if 0 < len(fixed) <= 3 else ""
+    text = f"With a random prompt for every model and task, {keeping} in 95% of boards{names}."
+    return Said(title, (text,))
 
 
-def wins(table: pd.DataFrame) -> str:
-    """The pair of models whose order is least certain; table: `rank_distribution.pairwise_wins`."""
+def wins(table: pd.DataFrame) -> Said:
+    """The pair of models whose order is least certain (`random_ranks.pairwise_wins`)."""
     pairs = {
         (one, other): (table.loc[one, other], table.loc[other, one])
         for one, other in combinations(sorted(table.index), 2)
     }
     certain = pd.Series({pair: abs(wins[0] - 0.5) for pair, wins in pairs.items()}, dtype=float).dropna()
     if certain.empty:
-        return "One model alone beats nobody"
+        return Said("One model alone beats nobody")
     if certain.min() == 0.5:
-        return "Every order of two models is the same under all random prompts drawn"
+        return Said("Every order of two models is the same under all random prompts drawn")
     least = certain[is_lowest(certain)]
     if compare(least.min(), 0) == 0:
-        said = listed(f"{one} and {other}" for one, other in least.index)
-        return f"Least certain: {said} are even (ties count half)"
+        even = listed(f"{one} and {other}" for one, other in least.index)
+        return Said(f"Least certain: {even} are even (ties count half)")
     orders = [pair if pairs[pair][0] >= pairs[pair][1] else pair[::-1] for pair in least.index]
-    said = listed(f"{winner} beats {loser}" for winner, loser in orders)
-    return f"Least certain: {said} with probability {0.5 + least.min():.0%}"
+    named = listed(f"{winner} beats {loser}" for winner, loser in orders)
+    return Said(f"Least certain: {named} with probability {0.5 + least.min():.0%}")
 
 
-def hacking(curve: pd.DataFrame) -> str:
-    """What reporting the best of all prompts adds at most."""
+def plans(table: pd.DataFrame, reach: pd.DataFrame) -> list[dict[str, str]]:
+    """Who can be made first, and how cheaply (`manipulation.plans` and `manipulation.reachable_ranks`)."""
+    if len(reach) < 2:
+        return []
+    first = int((reach["best_all"] == 1).sum())
+    who = f"All {len(reach)}" if first == len(reach) else f"{first} of {len(reach)}"
+    able = table[(table["scope"] == "own") & table["status"].isin(["optimal", "bound"])]
+    text = f"{who} models can be made first when all prompts may be chosen; with only their own prompts {len(able)} can"
+    moved = able[able["changes"] > 0].sort_values("model")
+    if len(moved):
+        named = (f"{row.model}: {count(row.changes, 'change')}" for row in moved.itertuples())
+        text += f" ({', '.join(named)})"
+    both = table[(table["scope"] == "all") & (table["changes"] > 0)]
+    if len(both):
+        few = both[is_lowest(both["changes"].astype(float))]
+        least = count(int(few["changes"].min()), "changed cell")
+        text += f". The cheapest overthrow takes {least}: {listed(few['model'])}"
+    return [{"text": f"{text}.", "figure": "tbl-plans"}]
+
+
+def hacking(curve: pd.DataFrame) -> Said:
+    """What reporting the best of k prompts adds, k being what every model has (`gains.best_of_k`)."""
     k = int(curve.groupby("model")["k"].max().min())
     if k < 2:
-        return "One prompt: there is no best to choose"
-    at_k = curve[curve["k"] == k]
-    top = at_k[is_highest(at_k["gain"])]
-    return (
-        f"Reporting the best of {k} prompts adds up to {signed(top['gain'].max())} ({listed(top['model'])})"
+        return Said("One prompt: there is no best to choose")
+    gains, five = curve[curve["k"] == k], curve.loc[curve["k"] == 5, "gain"]
+    ends = [gains[is_lowest(gains["gain"])], gains[is_highest(gains["gain"])]]
+    low, high = (f"{signed(end['gain'].max())} ({listed(end['model'])})" for end in ends)
+    span = high if len(ends[0]) == len(gains) else f"{low} to {high}"
+    text = f"Reporting the best of {k} prompts per task instead of a random one adds {span} to the mean score"
+    if k > 5 and len(five) and gains["gain"].median() > 0:
+        text += f"; five tries already give {five.median() / gains['gain'].median():.0%} of it"
+    return Said(f"Reporting the best of {k} prompts adds up to {high}", (f"{text}.",))
+
+
+def honest(halves: pd.DataFrame) -> Said:
+    """What is left of the best prompt's gain on other queries (`gains.honest_best_of_k`)."""
+    last = largest_choice(halves)
+    reported, kept = last["reported"].mean(), last["honest"].mean()
+    share = f", {kept / reported:.0%} of it" if min(reported, kept) > 0 else ""
+    return Said(
+        f"The best prompt gains {signed(reported)} on the queries that chose it and {signed(kept)} on the others",
+        (
+            f"Chosen on half of the queries, the best prompt shows {signed(reported)} over the mean of the prompts on "
+            f"that half and {signed(kept)} on the other{share} (mean of {count(len(last), 'test set')}).",
+        ),
     )
 
 
-def honest(halves: pd.DataFrame) -> str:
-    """What is left of the best prompt's gain on other queries."""
-    last = largest_choice(halves)
-    reported, kept = last["reported"].mean(), last["honest"].mean()
-    return f"The best prompt gains {signed(reported)} on the queries that chose it and {signed(kept)} on the others"
+def headline(table: pd.DataFrame) -> list[dict[str, str]]:
+    """How many models report a mean score that random prompts do not give (`headline.headline_table`)."""
+    known = table.dropna(subset=["default", "low"]) if len(table) else table
+    if known.empty:
+        return []
+    side, few = outside(known), known["verdict"].str.startswith("too few").to_numpy()
+    up, down = int((side[~few] > 0).sum()), int((side[~few] < 0).sum())
+    verb = choose(len(known), "reports", "report")
+    text = f"{out_of(up, len(known), 'model')} {verb} a mean score above the 95% interval that random prompts give"
+    text += f", {down} below it" if down else ""
+    counted = (("above", int((side[few] > 0).sum())), ("below", int((side[few] < 0).sum())))
+    unsure = [f"{n} {where} it" for where, n in counted if n]
+    if unsure:
+        text += f"; {' and '.join(unsure)} with too few prompts to tell"
+    if few.all():
+        text = "Too few prompts to say whether a default lies outside what random prompts give"
+    gap = (known["default"] - known["prompt_mean"]).mean()
+    where = {1: f"{gap:.3f} above", 0: "at", -1: f"{-gap:.3f} below"}[int(compare(gap, 0))]
+    text += f"; on average a default lies {where} the mean of the prompts."
+    return [{"text": text, "figure": "tbl-headline"}]

@@ -44,7 +44,7 @@ CHAPTERS = {
     ),
     "Leaderboards": (
         *("leaderboard.rankings", "scores.extremes", "leaderboard.random_ranks", "leaderboard.manipulation"),
-        *("leaderboard.best_of_k", "leaderboard.draws", "leaderboard.headline", "report.compare"),
+        *("leaderboard.gains", "leaderboard.draws", "leaderboard.headline", "report.compare"),
     ),
     "Instruction geometry": (
         *("geometry.instructions", "geometry.measurement", "geometry.measures", "geometry.relevance"),

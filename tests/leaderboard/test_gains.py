@@ -8,7 +8,7 @@ import pytest
 from board_cells import cells_of
 
 from helpers.base.extremes import pick_weights
-from helpers.leaderboard.best_of_k import best_of_k, findings, honest_best_of_k
+from helpers.leaderboard.gains import best_of_k, honest_best_of_k
 
 
 @pytest.mark.parametrize("n, k", [(5, 1), (5, 2), (6, 6), (15, 4)])
@@ -60,29 +60,3 @@ def test_one_prompt_tried_gains_nothing():
 @pytest.mark.parametrize("queries, prompts", [(3, 8), (60, 1)])
 def test_too_little_data_gives_no_row(queries, prompts):
     assert honest_best_of_k(query_scores(0, queries, prompts)).empty
-
-
-def test_findings_hold_numbers_of_the_data_or_nothing():
-    assert findings(pd.DataFrame(), pd.DataFrame()) == []
-    flat = best_of_k(cells_of({"a": {"x": [0.5] * 8}}))
-    assert "nan" not in findings(flat, pd.DataFrame())[0]["text"]
-    curve = best_of_k(cells_of({"a": {"x": [0.1, 0.3]}}))
-    assert "+0.100 (a)" in findings(curve, pd.DataFrame())[0]["text"]
-
-
-@pytest.mark.parametrize(
-    ("honest", "said"),
-    [(0.05, ", 50% of it ("), (0.0, "+0.000 on the other ("), (-0.03, "-0.030 on the other (")],
-)
-def test_a_choice_that_loses_on_other_queries_keeps_no_share_of_its_gain(honest: float, said: str) -> None:
-    row = {
-        "model": "m",
-        "task": "t",
-        "subset": "s",
-        "split": "test",
-        "k": 3,
-        "reported": 0.1,
-        "honest": honest,
-    }
-    told = findings(pd.DataFrame(columns=["model", "k", "gain"]), pd.DataFrame([row]))[0]["text"]
-    assert said in told

@@ -6,15 +6,12 @@ import numpy as np
 import pandas as pd
 
 from helpers.base.extremes import pick_weights
-from helpers.base.phrases import count, is_highest, is_lowest, listed, signed
 from helpers.base.stats import unit_scores
 from helpers.base.ties import compare, levelled
 from helpers.sensitivity.noise import KEY
 
-COLUMNS = [*KEY, "k", "reported", "honest"]
-
-
-NONE = pd.DataFrame(columns=COLUMNS)  # what there is to say where no scores of single queries were kept
+# What a run has where it kept no scores of single queries.
+NO_QUERIES = pd.DataFrame(columns=[*KEY, "prompt_id", "query_id", "score", "gold"])
 
 
 def best_of_k(cells: pd.DataFrame, sizes: tuple[int, ...] | None = None) -> pd.DataFrame:
@@ -96,35 +93,9 @@ def honest_best_of_k(
                 "k": k, "reported": float((first @ weights - choose.mean(1)).mean()),
                 "honest": float((second @ weights - check.mean(1)).mean()),
             })  # fmt: skip
-    return pd.DataFrame(rows, columns=COLUMNS)
+    return pd.DataFrame(rows, columns=[*KEY, "k", "reported", "honest"])
 
 
 def largest_choice(honest: pd.DataFrame) -> pd.DataFrame:
     """The rows of `honest_best_of_k` with the most prompts to choose from, one per test set."""
     return honest.loc[honest.groupby(KEY)["k"].idxmax()]
-
-
-def findings(curve: pd.DataFrame, honest: pd.DataFrame) -> list[dict[str, str]]:
-    """What best-of-k reporting gains, and how much of it survives on fresh queries."""
-    out = []
-    k = int(curve.groupby("model")["k"].max().min()) if len(curve) else 0  # what every model has
-    if k > 1:
-        top = curve[curve["k"] == k]
-        ends = [top[is_lowest(top["gain"])], top[is_highest(top["gain"])]]
-        low, high = (f"{signed(end['gain'].max())} ({listed(end['model'])})" for end in ends)
-        span = high if len(ends[0]) == len(top) else f"{low} to {high}"
-        five = curve[curve["k"] == 5]
-        text = f"Reporting the best of {k} prompts per task instead of a random one adds {span} to the mean score"
-        if k > 5 and len(five) and top["gain"].median() > 0:
-            text += f"; five tries already give {five['gain'].median() / top['gain'].median():.0%} of it"
-        out.append({"text": text + ".", "figure": "fig-hacking"})
-    if len(honest):
-        last = largest_choice(honest)
-        reported, kept = last["reported"].mean(), last["honest"].mean()
-        share = f", {kept / reported:.0%} of it" if min(reported, kept) > 0 else ""
-        out.append({
-            "text": f"Chosen on half of the queries, the best prompt shows {signed(reported)} over the mean of the prompts "
-            f"on that half and {signed(kept)} on the other{share} (mean of {count(len(last), 'test set')}).",
-            "figure": "fig-honest",
-        })  # fmt: skip
-    return out
