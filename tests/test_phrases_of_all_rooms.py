@@ -19,7 +19,7 @@ from helpers.base.phrases import (
     signed,
 )
 from helpers.display import Said
-from helpers.geometry import tables as geometry_tables
+from helpers.geometry import paper as geometry_paper
 from helpers.geometry import words as geometry_words
 from helpers.geometry.relevance import relevance_table
 from helpers.leaderboard import words as leaderboard_words
@@ -142,7 +142,7 @@ SENTENCES = {
     geometry_words.distractors: [pools()],
     report_words.pools: [frame("normal paraphrase", (0.8, 0.2), (0.5, 0.5))],
     report_words.intervals: [frame("default low high verdict", (0.9, 0.4, 0.6, ""), (0.5, 0.4, 0.6, ""))],
-    geometry_tables.distractor_summary: [pools()],
+    geometry_paper.distractor_summary: [pools()],
     prompts_comparison.findings: [frame(
         "model task first second first_prompts second_prompts difference differs",
         ("a", "T", "p", "q", 3, 3, -0.25, True), ("b", "T", "p", "q", 3, 3, 0.25, True), ("c", "T", "p", "q", 2, 3, 0.0, False),

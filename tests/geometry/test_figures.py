@@ -12,7 +12,7 @@ from helpers.geometry.explorer import Explorer
 from helpers.geometry.measurement import distractor_table, geometry_table
 from helpers.geometry.projection import chosen_instructions, neighbours
 from helpers.geometry.relevance import correlation_table, relevance_table, separability_table
-from helpers.geometry.tables import (
+from helpers.geometry.paper import (
     correlation_display,
     distractor_summary,
     relevance_display,

@@ -31,7 +31,7 @@ from helpers.geometry.relevance import (
     statistics_rows,
     top_k_share,
 )
-from helpers.geometry.tables import LEFT_OUT, SHORT, distractor_summary
+from helpers.geometry.paper import LEFT_OUT, SHORT, distractor_summary
 
 NO_PARAPHRASES = "No task has paraphrases of its queries"
 

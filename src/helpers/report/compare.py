@@ -16,7 +16,7 @@ from helpers.base.names import unknown
 from helpers.base.phrases import count, is_lowest, listed, out_of, signed
 from helpers.base.ties import levelled
 from helpers.geometry.relevance import statistics_rows
-from helpers.geometry.tables import distractor_summary
+from helpers.geometry.paper import distractor_summary
 from helpers.study.run import run_folder
 from helpers.sweep.variants import distinct
 

@@ -52,7 +52,7 @@ CHAPTERS = {
             "geometry.separability",
             "base.ranking",
             "geometry.pools",
-            "geometry.tables",
+            "geometry.paper",
             "geometry.projection",
         ),
     ),
