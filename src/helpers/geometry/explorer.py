@@ -1,6 +1,4 @@
-"""A small explorer for JupyterLab: type an instruction and a query, see the nearest targets and the
-movement.
-"""
+"""A small explorer for JupyterLab: type an instruction and a query, see the nearest targets and the movement."""
 
 from __future__ import annotations
 
@@ -20,9 +18,8 @@ from helpers.study.geometry import GeometrySpec
 class Look:
     """What one instruction does to one query.
 
-    nearest: rank, target, similarity without and with the instruction, rank without, whether it is
-    relevant. metrics: displacement, and where the query's target is known similarity_improvement,
-    angulation, selectivity.
+    nearest: rank, target, similarity without and with the instruction, rank without, whether it is relevant. metrics:
+    displacement, and where the query's target is known similarity_improvement, angulation, selectivity.
     """
 
     nearest: pd.DataFrame
@@ -40,8 +37,7 @@ class Explorer:
     def look(self, instruction: str, query: str, top: int = 5) -> Look:
         """The `top` nearest targets of a query under an instruction (`{lang}` is replaced), and the metrics.
 
-        A query of the set (its exact text) has a known target; for any other text only the displacement is
-        known.
+        A query of the set (its exact text) has a known target; for any other text only the displacement is known.
         """
         held = self.chosen.search
         prefix = self.spec.prefix(instruction.replace("{lang}", held.language))

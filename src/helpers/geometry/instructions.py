@@ -1,10 +1,8 @@
-"""The instruction bank: what queries are instructed with, where each instruction comes from, what it is
-relevant for.
+"""The instruction bank: what queries are instructed with, where each instruction comes from, what it is relevant for.
 
-Study 2 instructs with 47 texts in retrieval and 51 in bitext mining (the four further ones name the
-language); 7 are relevant for question answering, 10 for bitext mining. The bank keeps these counts.
-Controls of this suite (empty, shuffled, reversed, ...) stand apart from them: they are measured and shown
-but take part in no statistic.
+Study 2 instructs with 47 texts in retrieval and 51 in bitext mining (the four further ones name the language); 7 are
+relevant for question answering, 10 for bitext mining. The bank keeps these counts. Controls of this suite (empty,
+shuffled, reversed, ...) stand apart from them: they are measured and shown but take part in no statistic.
 """
 
 from __future__ import annotations
@@ -27,8 +25,8 @@ def load_instructions(
 ) -> list[Instruction]:
     """Read a bank (keys `instructions` and `controls`), then the user's own; ids and texts must be unique.
 
-    With `read_mteb` the text of an entry with `mteb:` is the default of the installed mteb where its class
-    is there; the file's text is the fallback. Raises `InstructionError` naming file, entry and remedy.
+    With `read_mteb` the text of an entry with `mteb:` is the default of the installed mteb where its class is there;
+    the file's text is the fallback. Raises `InstructionError` naming file, entry and remedy.
     """
     name = Path(path).name
     try:
@@ -68,9 +66,7 @@ def select(
 
 
 def mteb_default(place: str) -> str | None:
-    """The default prompt (`abstask_prompt`) of a class `module:class` of the installed mteb, None where it
-    is absent.
-    """
+    """The default prompt (`abstask_prompt`) of a class `module:class` of the installed mteb, None where it is absent."""
     module, _, name = place.partition(":")
     try:
         found = getattr(importlib.import_module(module), name).abstask_prompt

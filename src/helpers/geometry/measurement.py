@@ -1,6 +1,4 @@
-"""Measure instructions on models: embed, search the three pools, and bring geometry and scores into
-tables.
-"""
+"""Measure instructions on models: embed, search the three pools, and bring geometry and scores into tables."""
 
 from __future__ import annotations
 
@@ -45,9 +43,7 @@ Embed = Callable[[Sequence[tuple[Sequence[str], str, Any]]], list[np.ndarray]]
 
 
 def embedder(model: Any) -> Embed:
-    """A function from requests (texts, prefix, role) to unit vectors: all of a call share the model's
-    batches.
-    """
+    """A function from requests (texts, prefix, role) to unit vectors: all of a call share the model's batches."""
     return lambda requests: [unit(m) for m in embed_many(model, requests)]
 
 
@@ -71,8 +67,8 @@ def measure(
     """One row per (instruction, query) of one set under one model, and the distractors that were used.
 
     The first block is the plain query (instruction_id "none"). Columns: KEYS, ABOUT, query_id, those of
-    `geometry.pair_geometry`, margin (best target minus best other target), w_query, w_distractor, w_target,
-    off_plane, and per pool the columns of `distractors.pool_scores` as `<pool>_<column>`.
+    `geometry.pair_geometry`, margin (best target minus best other target), w_query, w_distractor, w_target, off_plane,
+    and per pool the columns of `distractors.pool_scores` as `<pool>_<column>`.
     """
     held = chosen.search
     ids, targets = list(held.queries), list(held.targets)
@@ -125,11 +121,10 @@ def geometry_table(
     confidence: float = 0.95,
     seed: int = 42,
 ) -> pd.DataFrame:
-    """One row per instruction of a set: geometry means, scores without distractors, gain over the plain
-    query.
+    """One row per instruction of a set: geometry means, scores without distractors, gain over the plain query.
 
-    Columns: KEYS, ABOUT, those of `geometry.summarise`, the metrics, metric (the one that `score` is),
-    score, gain, gain_low, gain_high (percentile bootstrap over queries, paired).
+    Columns: KEYS, ABOUT, those of `geometry.summarise`, the metrics, metric (the one that `score` is), score, gain,
+    gain_low, gain_high (percentile bootstrap over queries, paired).
     """
     out = summarise(per_query, [*KEYS, *ABOUT])
     scores = per_query.groupby("instruction_id", sort=False)[[f"normal_{m}" for m in METRICS]].mean()
@@ -147,13 +142,12 @@ def geometry_table(
 
 
 def distractor_table(per_query: pd.DataFrame, pools: Sequence[Distractors]) -> pd.DataFrame:
-    """One row per instruction and pool: the metrics, on how many queries and distractors they rest, what
-    was left out.
+    """One row per instruction and pool: the metrics, on how many queries and distractors they rest, what was left out.
 
     Columns: KEYS, ABOUT, pool, METRICS, own_first (share of queries whose top hit is their own distractor),
-    recall_at_1_same_queries (without distractors, on the queries that this pool measures), n_queries,
-    n_distractors; n_missing, n_equal_to_target, n_equal_to_query (queries left out because they have no paraphrase, or
-    because it is their target or themselves); missing (up to 20 ids of these), source.
+    recall_at_1_same_queries (without distractors, on the queries that this pool measures), n_queries, n_distractors;
+    n_missing, n_equal_to_target, n_equal_to_query (queries left out because they have no paraphrase, or because it is
+    their target or themselves); missing (up to 20 ids of these), source.
     """
     by = [*KEYS, *ABOUT]
     frames = []
@@ -188,9 +182,7 @@ def _instructed(
     instructions: Sequence[Instruction],
     spec: GeometrySpec,
 ) -> Iterator[tuple[dict[str, Any], np.ndarray]]:
-    """The plain queries, then every instruction's: at most PER_PASS at once, fewer where `embedding_mb` is
-    small.
-    """
+    """The plain queries, then every instruction's: at most PER_PASS at once, fewer where `embedding_mb` is small."""
     held = chosen.search
     yield dict(zip(ABOUT, (NONE_ID, "", "none", False, False), strict=True)), plain
     size = int(np.clip(spec.embedding_mb * 2**20 // max(plain.nbytes, 1), 1, PER_PASS))
@@ -229,9 +221,7 @@ def _position(
     pools: Sequence[Distractors],
     pool_vectors: Sequence[np.ndarray],
 ) -> dict[str, np.ndarray]:
-    """Barycentric place between query, own paraphrase and first judged target; NaN for queries without a
-    paraphrase.
-    """
+    """Barycentric place between query, own paraphrase and first judged target; NaN for queries without a paraphrase."""
     values = np.full((len(plain), 4), np.nan)
     first = np.searchsorted(judgements.query, np.arange(judgements.n_queries))
     for pool, its_vectors in zip(pools, pool_vectors, strict=True):

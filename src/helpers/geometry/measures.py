@@ -1,9 +1,9 @@
 """What an instruction does to a query's embedding, as functions of arrays.
 
-Everywhere q is the query without instruction, p the same query with it, a its target, d its distractor (a
-paraphrase of the query, embedded like a document), n the nearest target that is not relevant: all (n,
-dimension) arrays of unit vectors, row by row. The names follow study 2 (section 3.2, appendix D); its
-formulas were not at hand, the definitions here are ours.
+Everywhere q is the query without instruction, p the same query with it, a its target, d its distractor (a paraphrase of
+the query, embedded like a document), n the nearest target that is not relevant: all (n, dimension) arrays of unit
+vectors, row by row. The names follow study 2 (section 3.2, appendix D); its formulas were not at hand, the definitions
+here are ours.
 """
 
 from __future__ import annotations
@@ -43,8 +43,7 @@ def similarity_improvement(q: np.ndarray, p: np.ndarray, a: np.ndarray) -> np.nd
 
 
 def angulation(q: np.ndarray, p: np.ndarray, a: np.ndarray, still: float = STILL) -> np.ndarray:
-    """cos(p - q, a - q): does the movement point at the target? In [-1, 1]; NaN (missing) where p = q or a
-    = q.
+    """cos(p - q, a - q): does the movement point at the target? In [-1, 1]; NaN (missing) where p = q or a = q.
 
     A missing value is not 0: a query that does not move points nowhere. Averages leave it out and count it.
     """
@@ -58,11 +57,10 @@ def angulation(q: np.ndarray, p: np.ndarray, a: np.ndarray, still: float = STILL
 
 
 def selectivity(q: np.ndarray, p: np.ndarray, a: np.ndarray, n: np.ndarray) -> np.ndarray:
-    """Similarity improvement towards the target minus that towards n, the non-target nearest to the plain
-    query.
+    """Similarity improvement towards the target minus that towards n, the non-target nearest to the plain query.
 
-    Positive: the instruction favours the target; 0: it brings both equally near. Study 2 names this gap of
-    similarity improvement (section 3.2) and does not measure it.
+    Positive: the instruction favours the target; 0: it brings both equally near. Study 2 names this gap of similarity
+    improvement (section 3.2) and does not measure it.
     """
     return similarity_improvement(q, p, a) - similarity_improvement(q, p, n)
 
@@ -70,14 +68,13 @@ def selectivity(q: np.ndarray, p: np.ndarray, a: np.ndarray, n: np.ndarray) -> n
 def barycentric(
     q: np.ndarray, d: np.ndarray, a: np.ndarray, p: np.ndarray, still: float = STILL
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Where p lies between query, distractor and target: ((n, 3) weights of q, d, a; (n,) distance from
-    their plane).
+    """Where p lies between query, distractor and target: ((n, 3) weights of q, d, a; (n,) distance from their plane).
 
-    The weights are the barycentric coordinates of the point of the plane through q, d and a that is nearest
-    to p: they sum to 1; (1, 0, 0) is the plain query, (0, 0, 1) the target; one is negative where p lies
-    outside the triangle. The distance says how much of the movement the triangle cannot show. Both are NaN
-    where q, d and a are not three corners (two coincide, or all lie on one line). Ours; study 2 speaks of
-    "relative normalized displacement" between the three (figure 2).
+    The weights are the barycentric coordinates of the point of the plane through q, d and a that is nearest to p: they
+    sum to 1; (1, 0, 0) is the plain query, (0, 0, 1) the target; one is negative where p lies outside the triangle. The
+    distance says how much of the movement the triangle cannot show. Both are NaN where q, d and a are not three corners
+    (two coincide, or all lie on one line). Ours; study 2 speaks of "relative normalized displacement" between the three
+    (figure 2).
     """
     origin = np.asarray(q, dtype=np.float64)
     x, y, moved = d - origin, a - origin, p - origin
@@ -100,8 +97,8 @@ def pair_geometry(
 ) -> dict[str, np.ndarray]:
     """The three metrics and the selectivity per query, averaged over its targets where it has several.
 
-    q, p and n hold one row per query; a one row per pair, `pairs` (length of a) the query's row of each
-    pair. Keys: displacement, similarity_plain (cos(q, a)), similarity_improvement, angulation, selectivity.
+    q, p and n hold one row per query; a one row per pair, `pairs` (length of a) the query's row of each pair. Keys:
+    displacement, similarity_plain (cos(q, a)), similarity_improvement, angulation, selectivity.
     """
     by_pair = {
         "similarity_plain": _dots(q[pairs], a),
@@ -116,8 +113,8 @@ def pair_geometry(
 def summarise(per_query: pd.DataFrame, by: list[str]) -> pd.DataFrame:
     """Means over queries of every geometry column, with how many queries each rests on.
 
-    Columns besides `by`: n_queries, the means, n_moved_nearer and n_moved_away (signs of the similarity
-    improvement), n_missing_angulation.
+    Columns besides `by`: n_queries, the means, n_moved_nearer and n_moved_away (signs of the similarity improvement),
+    n_missing_angulation.
     """
     means = [c for c in MEANS if c in per_query]
     groups = per_query.groupby(by, sort=False, dropna=False)

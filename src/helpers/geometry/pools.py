@@ -1,12 +1,10 @@
 """Search with and without distractors: where the target ranks in three pools of the same targets.
 
-normal: the targets; random: besides, as many foreign queries as there are queries; paraphrase: besides, one
-paraphrase of every query ("query-side distractor", study 2). Distractors are embedded like documents,
-without instruction.
+normal: the targets; random: besides, as many foreign queries as there are queries; paraphrase: besides, one paraphrase
+of every query ("query-side distractor", study 2). Distractors are embedded like documents, without instruction.
 
-A rank is 1 + the number of texts of the pool that are at least as similar to the query: sums over blocks
-and over the parts of a pool. So the targets are searched once for all pools, and no queries x corpus matrix
-is ever held.
+A rank is 1 + the number of texts of the pool that are at least as similar to the query: sums over blocks and over the
+parts of a pool. So the targets are searched once for all pools, and no queries x corpus matrix is ever held.
 """
 
 from __future__ import annotations
@@ -36,9 +34,7 @@ class Judgements:
     def from_qrels(
         cls, qrels: dict[str, dict[str, int]], query_ids: list[str], target_ids: list[str]
     ) -> Judgements:
-        """Judgements above 0. A query without one, or a judged target that is not there, is an error that
-        names it.
-        """
+        """Judgements above 0. A query without one, or a judged target that is not there, is an error that names it."""
         place = {t: n for n, t in enumerate(target_ids)}
         rows, columns, gains = [], [], []
         for number, query in enumerate(query_ids):
@@ -60,9 +56,9 @@ class Judgements:
 class Distractors:
     """Further texts of a pool: their vectors, which one belongs to which query, and what was left out.
 
-    own: per query the row of its own distractor, -1 where it has none. measured: per query whether it is
-    scored in this pool. missing: ids of queries without a paraphrase; equal: ids whose paraphrase is their
-    target; unchanged: ids whose paraphrase is the query itself (neither is a distractor).
+    own: per query the row of its own distractor, -1 where it has none. measured: per query whether it is scored in this
+    pool. missing: ids of queries without a paraphrase; equal: ids whose paraphrase is their target; unchanged: ids
+    whose paraphrase is the query itself (neither is a distractor).
     """
 
     pool: str
@@ -83,11 +79,9 @@ class Distractors:
 def random_distractors(
     foreign: list[str], queries: list[str], targets: list[str], n: int, seed: int, source: str
 ) -> Distractors:
-    """`n` foreign queries drawn without replacement; texts that are a target or a query of the set are left
-    out.
+    """`n` foreign queries drawn without replacement; texts that are a target or a query of the set are left out.
 
-    Fewer where there are not enough; `len(texts)` says how many. Deterministic for a seed, whatever the
-    order given.
+    Fewer where there are not enough; `len(texts)` says how many. Deterministic for a seed, whatever the order given.
     """
     taken = set(queries) | set(targets)
     candidates = sorted(set(foreign) - taken)
@@ -132,9 +126,8 @@ def count_at_least(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Per query: how many texts of the pool reach each limit, the largest similarity, and whose it is.
 
-    vectors (n, d); pool (m, d); limits (n, k), NaN where unused; skip: (rows, columns) of pairs that do not
-    count. Blocks of at most `block_mb` MiB of similarities. Returns counts (n, k), best (n,), best_index
-    (n,; -1: nothing).
+    vectors (n, d); pool (m, d); limits (n, k), NaN where unused; skip: (rows, columns) of pairs that do not count.
+    Blocks of at most `block_mb` MiB of similarities. Returns counts (n, k), best (n,), best_index (n,; -1: nothing).
     """
     n, m = len(vectors), len(pool)
     counts = np.zeros(limits.shape, dtype=np.int64)
@@ -162,9 +155,8 @@ def count_at_least(
 class Search:
     """One search of instructed queries among the targets: what every pool's ranks are made of.
 
-    similarity, gain: (n, k) of each query's relevant targets by falling similarity, NaN where it has fewer;
-    above: (n, k) other targets that are at least as similar; nearest, nearest_index: the best of the other
-    targets.
+    similarity, gain: (n, k) of each query's relevant targets by falling similarity, NaN where it has fewer; above: (n,
+    k) other targets that are at least as similar; nearest, nearest_index: the best of the other targets.
     """
 
     similarity: np.ndarray
@@ -197,8 +189,8 @@ def pool_scores(
 ) -> dict[str, np.ndarray]:
     """Per query the metrics in the pool of the targets and these distractors (none: the targets alone).
 
-    Keys: rank (of the best target), ndcg_at_10, recall_at_1, recall_at_5, mrr, own_first (its own
-    distractor is the top hit). Queries that the pool does not measure are NaN throughout.
+    Keys: rank (of the best target), ndcg_at_10, recall_at_1, recall_at_5, mrr, own_first (its own distractor is the top
+    hit). Queries that the pool does not measure are NaN throughout.
     """
     above = found.above
     own_first = np.full(len(vectors), np.nan)
@@ -223,9 +215,7 @@ def _own_first(
     distractor_vectors: np.ndarray,
     block_mb: int,
 ) -> np.ndarray:
-    """1 where a query's own distractor is the top hit of the pool (ties count as won), NaN where it has
-    none.
-    """
+    """1 where a query's own distractor is the top hit of the pool (ties count as won), NaN where it has none."""
     rows = np.flatnonzero(distractors.own >= 0)
     out = np.full(len(vectors), np.nan)
     if not len(rows):

@@ -1,8 +1,6 @@
-"""A flat picture of targets, plain and instructed queries: UMAP coordinates with everything that decides
-them.
+"""A flat picture of targets, plain and instructed queries: UMAP coordinates with everything that decides them.
 
-UMAP keeps neighbourhoods, not distances or directions: the picture is for looking, no number is taken from
-it.
+UMAP keeps neighbourhoods, not distances or directions: the picture is for looking, no number is taken from it.
 """
 
 from __future__ import annotations
@@ -24,9 +22,7 @@ COLUMNS = ["kind", "item_id", "text", "instruction_id", "instruction", "x", "y"]
 
 
 def chosen_instructions(geometry: pd.DataFrame, n: int) -> pd.DataFrame:
-    """At most `n` rows of one set's geometry: per group the best, then relevant ones, then the rest, each
-    by score.
-    """
+    """At most `n` rows of one set's geometry: per group the best, then relevant ones, then the rest, each by score."""
     rows = statistics_rows(geometry).sort_values(["score", "instruction_id"], ascending=[False, True])
     first = rows.groupby("group", sort=False).head(1)
     rest = rows.drop(first.index).sort_values("relevant", ascending=False, kind="stable")
@@ -36,12 +32,10 @@ def chosen_instructions(geometry: pd.DataFrame, n: int) -> pd.DataFrame:
 def map_table(
     embed: Embed, chosen: InstructedSet, instructions: pd.DataFrame, spec: GeometrySpec, seed: int = 42
 ) -> pd.DataFrame:
-    """UMAP coordinates (cosine) of targets, plain queries and each instruction's queries of one set, fitted
-    together.
+    """UMAP coordinates (cosine) of targets, plain queries and each instruction's queries of one set, fitted together.
 
-    `instructions` has instruction_id and text. Columns: kind (target, query, instructed), item_id, text,
-    instruction_id ("none" for targets and plain queries), instruction, x, y, seed, n_neighbors, min_dist,
-    umap (version).
+    `instructions` has instruction_id and text. Columns: kind (target, query, instructed), item_id, text, instruction_id
+    ("none" for targets and plain queries), instruction, x, y, seed, n_neighbors, min_dist, umap (version).
     """
     held = chosen.search
     rng = np.random.default_rng(seed)

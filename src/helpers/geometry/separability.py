@@ -1,9 +1,7 @@
-"""Cross-validated ROC-AUC: can relevant instructions be told from others by (score, metric)? (Study 2,
-table 3.)
+"""Cross-validated ROC-AUC: can relevant instructions be told from others by (score, metric)? (Study 2, table 3.)
 
-There are only 7 relevant instructions among 47, so a fold holds one or two of them and the AUC of a fold is
-coarse. Hence the spread over folds and repetitions, and the AUC that the same procedure gives for shuffled
-labels.
+There are only 7 relevant instructions among 47, so a fold holds one or two of them and the AUC of a fold is coarse.
+Hence the spread over folds and repetitions, and the AUC that the same procedure gives for shuffled labels.
 """
 
 from __future__ import annotations
@@ -20,13 +18,12 @@ def separability_of(
     permutations: int = 500,
     seed: int = 42,
 ) -> dict[str, float]:
-    """ROC-AUC of a logistic regression (L2, C = 1, standardised features), mean over the test folds of all
-    repeats.
+    """ROC-AUC of a logistic regression (L2, C = 1, standardised features), mean over the test folds of all repeats.
 
-    features (n, m) and labels (n,; True = relevant). Keys: auc, auc_sd (over folds and repeats), auc_chance
-    and auc_chance_high (mean and 95 % quantile over label permutations, each with one repeat), auc_p (share
-    of permutations that reach the AUC, with the plus-one correction), n_folds. NaN where fewer than two
-    instructions carry one of the labels, or a feature is missing for some: those rows are left out.
+    features (n, m) and labels (n,; True = relevant). Keys: auc, auc_sd (over folds and repeats), auc_chance and
+    auc_chance_high (mean and 95 % quantile over label permutations, each with one repeat), auc_p (share of permutations
+    that reach the AUC, with the plus-one correction), n_folds. NaN where fewer than two instructions carry one of the
+    labels, or a feature is missing for some: those rows are left out.
     """
     keep = np.isfinite(features).all(axis=1)
     x, y = np.asarray(features[keep], dtype=float), np.asarray(labels[keep], dtype=bool)
@@ -56,9 +53,7 @@ def separability_of(
 
 
 def fold_aucs(x: np.ndarray, labels: np.ndarray, folds: int, seed: int) -> np.ndarray:
-    """(r, folds) test AUCs of logistic regressions for r labellings (r, n), each with its own stratified
-    folds.
-    """
+    """(r, folds) test AUCs of logistic regressions for r labellings (r, n), each with its own stratified folds."""
     fold = stratified_folds(labels, folds, seed)
     test = (fold[:, None, :] == np.arange(folds)[None, :, None]).reshape(-1, len(x))
     y = np.repeat(labels, folds, axis=0)
@@ -75,9 +70,7 @@ def stratified_folds(labels: np.ndarray, folds: int, seed: int) -> np.ndarray:
 
 
 def auc(scores: np.ndarray, labels: np.ndarray, test: np.ndarray) -> np.ndarray:
-    """(b,) areas under the ROC curve over the `test` columns of (b, n) scores; ties between labels count
-    half.
-    """
+    """(b,) areas under the ROC curve over the `test` columns of (b, n) scores; ties between labels count half."""
     ranks = rankdata(np.where(test, scores, np.inf), axis=1)  # rows outside the test rank above all of it
     chosen = labels & test
     positive, negative = chosen.sum(axis=1), (~labels & test).sum(axis=1)
@@ -90,8 +83,8 @@ def _logistic_scores(
 ) -> np.ndarray:
     """Decision values (b, n) of b logistic regressions, each fitted on its `train` rows by Newton steps.
 
-    All fits at once, because a permutation baseline needs thousands of tiny ones; equal to sklearn's
-    LogisticRegression on standardised features (tests). The intercept is not penalised.
+    All fits at once, because a permutation baseline needs thousands of tiny ones; equal to sklearn's LogisticRegression
+    on standardised features (tests). The intercept is not penalised.
     """
     weight = train.astype(float)
     count = weight.sum(axis=1, keepdims=True)

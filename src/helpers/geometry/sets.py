@@ -1,6 +1,4 @@
-"""What the geometry measures on: search sets of a study's tasks, with their paraphrases and foreign
-queries.
-"""
+"""What the geometry measures on: search sets of a study's tasks, with their paraphrases and foreign queries."""
 
 from __future__ import annotations
 
@@ -30,8 +28,8 @@ FOLDER_FILES = ("corpus", "queries", "qrels")
 class InstructedSet:
     """One search set, the bank its instructions come from, what they are relevant for, and foreign queries.
 
-    foreign: pairs (where from, texts) in the order in which they are used up as random distractors.
-    paraphrase_source: where the paraphrases come from, "" where the set has none.
+    foreign: pairs (where from, texts) in the order in which they are used up as random distractors. paraphrase_source:
+    where the paraphrases come from, "" where the set has none.
     """
 
     search: SearchSet
@@ -49,8 +47,8 @@ class InstructedSet:
 def instructed_sets(study: Study) -> list[InstructedSet]:
     """Every (task, subset) of the study's geometry, queries limited and drawn with the study's seed.
 
-    Foreign queries of a set are, in this order: the task's other splits, its own queries beyond the limit,
-    its other subsets, the study's other geometry tasks.
+    Foreign queries of a set are, in this order: the task's other splits, its own queries beyond the limit, its other
+    subsets, the study's other geometry tasks.
     """
     spec = geometry_spec(study)
     loaded = [(task, *_whole_sets(task, study)) for task in spec.tasks]
@@ -74,9 +72,7 @@ def instructed_sets(study: Study) -> list[InstructedSet]:
 
 
 def draw_foreign(foreign: list[tuple[str, list[str]]], taken: set[str], n: int) -> tuple[list[str], str]:
-    """Texts of the first sources until there are `n` that are not taken, and a description of these
-    sources.
-    """
+    """Texts of the first sources until there are `n` that are not taken, and a description of these sources."""
     texts: list[str] = []
     used = []
     for source, some in foreign:
@@ -92,9 +88,9 @@ def draw_foreign(foreign: list[tuple[str, list[str]]], taken: set[str], n: int) 
 def read_paraphrases(path: Path, queries: dict[str, str], some: bool = True) -> dict[str, str]:
     """Paraphrases by query id from a Parquet or JSON Lines file.
 
-    It needs the column `paraphrase` and either `id` (or `query_id`) or the query's text as `question` or
-    `text`. Rows of other queries are passed over; queries without a row stay without a paraphrase.
-    With `some` a file in which no row belongs to a query is an error.
+    It needs the column `paraphrase` and either `id` (or `query_id`) or the query's text as `question` or `text`. Rows
+    of other queries are passed over; queries without a row stay without a paraphrase. With `some` a file in which no
+    row belongs to a query is an error.
     """
     try:
         if path.suffix == ".parquet":
@@ -130,8 +126,8 @@ def read_paraphrases(path: Path, queries: dict[str, str], some: bool = True) -> 
 
 
 def folder_search_set(folder: Path, split: str = "test") -> SearchSet:
-    """A search set from `corpus`, `queries` and `qrels` Parquet files (BEIR columns), for data that mteb
-    has no task for.
+    """A search set from `corpus`, `queries` and `qrels` Parquet files (BEIR columns), for data that mteb has no task
+    for.
 
     Target text is title and text joined, as mteb joins them. Checked as the data of mteb's tasks are (`read_search`).
     """
@@ -150,9 +146,7 @@ def folder_search_set(folder: Path, split: str = "test") -> SearchSet:
 
 
 def _whole_sets(task: GeometryTask, study: Study) -> tuple[list[SearchSet], dict[str, list[str]], Bank]:
-    """All search sets of a task without a query limit, the queries of its other splits by subset, and its
-    bank.
-    """
+    """All search sets of a task without a query limit, the queries of its other splits by subset, and its bank."""
     root = study.task_data_root()
     folder = root / task.name if root else None
     if folder is not None and _is_plain_folder(folder, task.name):
