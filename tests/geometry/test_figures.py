@@ -10,14 +10,14 @@ from helpers.display.figure import Absent
 from helpers.geometry import figures, maps, words
 from helpers.geometry.explorer import Explorer
 from helpers.geometry.measurement import distractor_table, geometry_table
-from helpers.geometry.projection import chosen_instructions, neighbours
-from helpers.geometry.relevance import correlation_table, relevance_table, separability_table
 from helpers.geometry.paper import (
     correlation_display,
     distractor_summary,
     relevance_display,
     separability_display,
 )
+from helpers.geometry.projection import chosen_instructions, neighbours
+from helpers.geometry.relevance import correlation_table, relevance_table, separability_table
 from helpers.study.geometry import GeometrySpec, GeometryTask
 
 CHOSEN = toy({"a": "5", "b": "55"})

@@ -131,7 +131,7 @@ def test_a_missing_paraphrase_is_named_left_out_and_counted():
     paraphrases = {"a": "which person?", "c": "noon"}
     pool = paraphrase_distractors(paraphrases, queries, {"c": {"noon"}}, "file")
     assert (pool.missing, pool.equal) == (["b"], ["c"])
-    assert pool.texts == ["which person?"] and list(pool.own) == [0, -1, -1]
+    assert pool.texts == ["which person?"] and list(pool.row_of) == [0, -1, -1]
     found = search(at(0, 0, 0), at(10, 20, 30), one_each(3))
     scores = pool_scores(found, at(0, 0, 0), pool, at(40))
     assert list(np.isnan(scores["rank"])) == [False, True, True]

@@ -8,7 +8,9 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
-from helpers.display.chart import GRID, INK, MUTED, PALETTE
+from helpers.display.chart import INK, MUTED, PALETTE
+from helpers.display.marks import rows as rows_of
+from helpers.display.marks import span, tooltip
 from helpers.display.tables import visible_whitespace
 from helpers.geometry.measures import MEASURES
 from helpers.geometry.pools import POOLS
@@ -16,7 +18,6 @@ from helpers.geometry.relevance import statistics_rows
 from helpers.study.geometry import NONE_ID
 
 GREY = "#a9afb8"
-
 
 GROUP_COLOURS = {
     "task-specific": PALETTE[0],
@@ -29,21 +30,13 @@ GROUP_COLOURS = {
     "control": GREY,
 }
 
-
 POOL_COLOURS = dict(zip(POOLS, (PALETTE[0], PALETTE[1], PALETTE[4]), strict=True))
-
 
 RELEVANCE = ["relevant", "other"]
 
-
 SHOWN = ["model", "set", "instruction", "group", "relevance"]
 
-
-TOOLTIP = [
-    alt.Tooltip("instruction:N", title="instruction"),
-    alt.Tooltip("group:N"),
-    alt.Tooltip("relevance:N"),
-]
+ABOUT = "instruction", "group", "relevance"  # what every tooltip shows
 
 
 def structure(geometry: pd.DataFrame) -> alt.TopLevelMixin:
@@ -63,7 +56,7 @@ def structure(geometry: pd.DataFrame) -> alt.TopLevelMixin:
                 y=alt.Y("score:Q", title=None if row else "score", scale=alt.Scale(zero=False)),
                 color=_group_colour(rows),
                 shape=_relevance_shape(),
-                tooltip=[*TOOLTIP, alt.Tooltip(f"{measure}:Q"), alt.Tooltip("score:Q")],
+                tooltip=tooltip(*ABOUT, f"{measure}:Q", "score:Q"),
             )
             row.append(encoded.transform_filter(alt.datum.set == name))
         lines.append(alt.hconcat(*row, spacing=10, title=name))
@@ -76,13 +69,12 @@ def shift(quadrants: pd.DataFrame) -> alt.TopLevelMixin:
     rows = named(quadrants)[[*SHOWN, "displacement", *gain, "shift_limit", "quadrant"]].round(4)
     choice = Choice(rows)
     base = choice.of(alt.Chart(rows)).properties(width=250, height=190)
-    tooltip = [*TOOLTIP, alt.Tooltip("quadrant:N"), alt.Tooltip("displacement:Q"), alt.Tooltip("gain:Q")]
     points = base.mark_point(size=46, opacity=0.85).encode(
         x=alt.X("displacement:Q", title="displacement"),
         y=alt.Y("gain:Q", title="gain over the plain query"),
         color=_group_colour(rows),
         shape=_relevance_shape(),
-        tooltip=tooltip,
+        tooltip=tooltip(*ABOUT, "quadrant", "displacement:Q", "gain:Q"),
     )
     layers: list[Any] = [
         base.mark_rule(strokeDash=[4, 3]).encode(x="max(shift_limit):Q"),
@@ -103,17 +95,17 @@ def relevance(geometry: pd.DataFrame) -> alt.TopLevelMixin:
     rows = rows.merge(plain.rename(columns={"score": "plain"}), on=["model", "set"], how="left")
     choice = Choice(rows)
     base = choice.of(alt.Chart(rows)).properties(width=360, height=64)
-    y = alt.Y("relevance:N", title=None, sort=RELEVANCE)
+    y = rows_of("relevance", RELEVANCE)
     scale = alt.Scale(domain=RELEVANCE, range=[PALETTE[0], GREY])
     ticks = base.mark_tick(thickness=2, height=18, opacity=0.75).encode(
         x=alt.X("score:Q", title="score", scale=alt.Scale(zero=False)),
         y=y,
         color=alt.Color("relevance:N", scale=scale, legend=None),
-        tooltip=[*TOOLTIP, alt.Tooltip("score:Q", format=".3f")],
+        tooltip=tooltip(*ABOUT, ("score", ".3f")),
     )
     medians = base.mark_point(shape="diamond", size=70, color=INK).encode(x="median(score):Q", y=y)
     line = base.mark_rule(strokeDash=[4, 3], color=MUTED).encode(
-        x="max(plain):Q", tooltip=[alt.Tooltip("max(plain):Q", title="without instruction", format=".3f")]
+        x="max(plain):Q", tooltip=tooltip(("max(plain)", ".3f", "without instruction"))
     )
     return choice.on(_by_set(alt.layer(line, ticks, medians), rows).resolve_scale(x="independent"))
 
@@ -129,15 +121,9 @@ def distractors(table: pd.DataFrame, metric: str = "recall_at_1") -> alt.TopLeve
     wide = wide.assign(low=wide[pools].min(axis=1), high=wide[pools].max(axis=1)).round(4)
     choice = Choice(rows, ("model", "set"))
     base = choice.of(alt.Chart(wide)).properties(width=400, height=alt.Step(15))
-    y = alt.Y(
-        "instruction:N",
-        sort=alt.EncodingSortField(field="normal", op="max", order="descending"),
-        title=None,
-        axis=alt.Axis(labelLimit=330, labelPadding=9, labelFontSize=11),
-    )
-    lines = base.mark_rule(color=GRID, strokeWidth=3).encode(
-        y=y, x=alt.X("low:Q", title=metric.replace("_at_", "@")), x2="high:Q"
-    )
+    order = alt.EncodingSortField(field="normal", op="max", order="descending")
+    y = rows_of("instruction", order, labelLimit=330, labelPadding=9, labelFontSize=11)
+    lines = span(base.encode(y=y), alt.X("low:Q", title=metric.replace("_at_", "@")), "high")
     scale = alt.Scale(domain=pools, range=[POOL_COLOURS[p] for p in pools])
     points = base.transform_fold(pools, as_=["pool", "value"]).mark_point(size=44)
     points = points.encode(
@@ -145,7 +131,7 @@ def distractors(table: pd.DataFrame, metric: str = "recall_at_1") -> alt.TopLeve
         x="value:Q",
         color=alt.Color("pool:N", title="pool", scale=scale, legend=alt.Legend(orient="top")),
         shape=_relevance_shape("top"),
-        tooltip=[*TOOLTIP, alt.Tooltip("pool:N"), alt.Tooltip("value:Q", format=".3f")],
+        tooltip=tooltip(*ABOUT, "pool", ("value", ".3f")),
     )
     return choice.on(alt.layer(lines, points))
 

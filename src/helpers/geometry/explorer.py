@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from helpers.geometry.measurement import Embed
-from helpers.geometry.measures import angulation, displacement, selectivity, similarity_improvement
+from helpers.geometry.measures import MEASURES, displacement, pair_geometry
 from helpers.geometry.sets import InstructedSet
 from helpers.study.geometry import GeometrySpec
 
@@ -39,17 +39,17 @@ class Explorer:
 
         A query of the set (its exact text) has a known target; for any other text only the displacement is known.
         """
-        held = self.chosen.search
-        prefix = self.spec.prefix(instruction.replace("{lang}", held.language))
+        searched = self.chosen.search
+        prefix = self.spec.prefix(instruction.replace("{lang}", searched.language))
         q, p = self.embed([([query], "", "query"), ([query], prefix, "query")])
         before, after = (q @ self.vectors.T)[0], (p @ self.vectors.T)[0]
-        wanted = self._targets(query)
+        wanted = self._relevant(query)
         order = np.argsort(-after, kind="stable")[:top]
         rank_before = np.argsort(np.argsort(-before, kind="stable"))
         nearest = pd.DataFrame(
             {
                 "rank": range(1, len(order) + 1),
-                "target": [held.targets[self.ids[i]] for i in order],
+                "target": [searched.targets[self.ids[i]] for i in order],
                 "similarity": after[order].round(3),
                 "without instruction": before[order].round(3),
                 "rank without": rank_before[order] + 1,
@@ -61,9 +61,11 @@ class Explorer:
             a = self.vectors[[wanted[0]]]
             others = np.where(np.isin(np.arange(len(before)), wanted), -np.inf, before)
             n = self.vectors[[int(others.argmax())]]
-            metrics["similarity_improvement"] = float(similarity_improvement(q, p, a)[0])
-            metrics["angulation"] = float(angulation(q, p, a)[0])
-            metrics["selectivity"] = float(selectivity(q, p, a, n)[0])
+            metrics |= {
+                m: float(values[0])
+                for m, values in pair_geometry(q, p, a, n, np.array([0])).items()
+                if m in MEASURES
+            }
         return Look(nearest, metrics)
 
     def widget(self) -> Any:
@@ -72,15 +74,12 @@ class Explorer:
 
         from helpers.display.tables import table
 
-        first = next(iter(self.chosen.search.queries.values()))
-        wide = widgets.Layout(width="95%")
+        queries = list(self.chosen.search.queries.values())
+        wide, answer = widgets.Layout(width="95%"), widgets.HTML()
         instruction = widgets.Text(
             "Retrieve the answer to the question.", description="instruction", layout=wide
         )
-        query = widgets.Combobox(
-            value=first, options=list(self.chosen.search.queries.values()), description="query", layout=wide
-        )
-        answer = widgets.HTML()
+        query = widgets.Combobox(value=queries[0], options=queries, description="query", layout=wide)
 
         def update(_: Any = None) -> None:
             look = self.look(instruction.value, query.value)
@@ -93,11 +92,10 @@ class Explorer:
         update()
         return widgets.VBox([instruction, query, answer])
 
-    def _targets(self, query: str) -> list[int]:
-        """Places of the relevant targets of a query of the set; none for another text."""
-        held = self.chosen.search
-        places = {t: n for n, t in enumerate(self.ids)}
-        for key, text in held.queries.items():
-            if text == query:
-                return [places[t] for t, gain in held.qrels[key].items() if gain > 0]
-        return []
+    def _relevant(self, query: str) -> list[int]:
+        """Numbers of the relevant targets of a query of the set; none for another text."""
+        searched = self.chosen.search
+        key = next((k for k, text in searched.queries.items() if text == query), None)
+        return (
+            [] if key is None else [self.ids.index(t) for t, gain in searched.qrels[key].items() if gain > 0]
+        )

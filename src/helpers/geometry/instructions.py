@@ -8,6 +8,7 @@ shuffled, reversed, ...) stand apart from them: they are measured and shown but 
 from __future__ import annotations
 
 import importlib
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -38,13 +39,9 @@ def load_instructions(
     unknown = sorted(set(raw) - {"instructions", "controls"})
     if unknown:
         raise InstructionError(f"{name}: unknown key '{unknown[0]}'; known are instructions, controls")
-    bank = [_entry(entry, name) for entry in raw["instructions"]]
-    bank += [
-        _entry({"group": "control", **entry, "control": True}, name) for entry in raw.get("controls") or []
-    ]
-    if read_mteb:
-        bank = [_with_installed_text(instruction) for instruction in bank]
-    bank += list(extra)
+    controls = [{"group": "control", **entry, "control": True} for entry in raw.get("controls") or []]
+    bank = [_entry(entry, name) for entry in [*raw["instructions"], *controls]]
+    bank = [*(map(_with_installed_text, bank) if read_mteb else bank), *extra]
     _check_unique(bank, name)
     return bank
 
@@ -53,11 +50,9 @@ def select(
     bank: Sequence[Instruction], kind: Bank, groups: Sequence[str] | None = None, controls: bool = True
 ) -> list[Instruction]:
     """The instructions of one kind of task, in the bank's order; `groups` restricts all but the controls."""
-    for group in groups or ():
-        if group not in {i.group for i in bank}:
-            raise InstructionError(
-                f"no instruction has the group '{group}'; groups: {sorted({i.group for i in bank})}"
-            )
+    known = {i.group for i in bank}
+    for group in set(groups or ()) - known:
+        raise InstructionError(f"no instruction has the group '{group}'; groups: {sorted(known)}")
     return [
         i
         for i in bank
@@ -65,35 +60,33 @@ def select(
     ]
 
 
-def mteb_default(place: str) -> str | None:
+def mteb_default(path: str) -> str | None:
     """The default prompt (`abstask_prompt`) of a class `module:class` of the installed mteb, None where it is absent."""
-    module, _, name = place.partition(":")
+    module, _, name = path.partition(":")
     try:
-        found = getattr(importlib.import_module(module), name).abstask_prompt
+        prompt = getattr(importlib.import_module(module), name).abstask_prompt
     except (ImportError, AttributeError):
         return None
-    return found if isinstance(found, str) else None
+    return prompt if isinstance(prompt, str) else None
 
 
 def instruction_table(bank: Iterable[Instruction]) -> pd.DataFrame:
     """The bank as a table: instruction_id, text, group, relevant_for, banks, control, source, motivation."""
+    columns = ["instruction_id", "text", "group", "relevant_for", "banks", "control", "source", "motivation"]
     rows = [
-        {
-            "instruction_id": i.id,
-            "text": i.text,
-            "group": i.group,
-            "relevant_for": ", ".join(i.relevant_for),
-            "banks": ", ".join(i.banks),
-            "control": i.control,
-            "source": i.source,
-            "motivation": i.motivation,
-        }
+        (
+            i.id,
+            i.text,
+            i.group,
+            ", ".join(i.relevant_for),
+            ", ".join(i.banks),
+            i.control,
+            i.source,
+            i.motivation,
+        )
         for i in bank
     ]
-    return pd.DataFrame(rows, columns=pd.Index(_COLUMNS))
-
-
-_COLUMNS = ["instruction_id", "text", "group", "relevant_for", "banks", "control", "source", "motivation"]
+    return pd.DataFrame(rows, columns=pd.Index(columns))
 
 
 def _entry(entry: Any, name: str) -> Instruction:
@@ -117,11 +110,8 @@ def _with_installed_text(instruction: Instruction) -> Instruction:
 
 def _check_unique(bank: Sequence[Instruction], name: str) -> None:
     for what in ("id", "text"):
-        seen: dict[str, str] = {}
-        for instruction in bank:
-            value = getattr(instruction, what)
-            if value in seen:
-                raise InstructionError(
-                    f"{name}: two instructions have the {what} {value!r}; change or remove one of them"
-                )
-            seen[value] = instruction.id
+        counts = Counter(getattr(instruction, what) for instruction in bank)
+        for value in (v for v, n in counts.items() if n > 1):
+            raise InstructionError(
+                f"{name}: two instructions have the {what} {value!r}; change or remove one of them"
+            )

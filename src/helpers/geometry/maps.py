@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 
 from helpers.display.chart import INK, MUTED, PALETTE
+from helpers.display.marks import tooltip
 from helpers.geometry.charts import GREY, Choice, named
 
 OUTCOMES = {"target": PALETTE[0], "own paraphrase": PALETTE[4], "another text": GREY}
-
 
 CORNERS = pd.DataFrame(
     {
@@ -51,24 +51,18 @@ def triangle(per_query: pd.DataFrame, limit: int = 2000, seed: int = 42) -> alt.
     x = alt.X("x:Q", axis=None, scale=alt.Scale(domain=[-0.12, 1.12]))
     y = alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[-0.1, 0.98]))
     outline, names = corners(x, y)
-    tooltip = [
-        "instruction:N",
-        alt.Tooltip("query_id:N", title="query"),
-        "w_query:Q",
-        "w_distractor:Q",
-        "w_target:Q",
-    ]
+    tips = tooltip("instruction", ("query_id:N", "", "query"), "w_query:Q", "w_distractor:Q", "w_target:Q")
     scale = alt.Scale(domain=list(OUTCOMES), range=list(OUTCOMES.values()))
     crosses = (
         choice.of(alt.Chart(means.round(4)))
         .mark_point(shape="cross", size=70, color=INK, filled=True)
-        .encode(x=x, y=y, tooltip=[alt.Tooltip("instruction:N", title="mean of")])
+        .encode(x=x, y=y, tooltip=tooltip(("instruction", "", "mean of")))
     )
     panels = []
     for pool, title in (("normal", "without distractors"), ("paraphrase", "with paraphrase distractors")):
         colour = alt.Color(f"{pool}_top:N", title="top hit", scale=scale, legend=alt.Legend(orient="bottom"))
         points = choice.of(alt.Chart(rows)).mark_circle(size=22, opacity=0.45, clip=True)
-        layers = outline, points.encode(x=x, y=y, color=colour, tooltip=tooltip), crosses, names
+        layers = outline, points.encode(x=x, y=y, color=colour, tooltip=tips), crosses, names
         panels.append(alt.layer(*layers).properties(width=300, height=270, title=title))
     return choice.on(alt.hconcat(*panels))
 
@@ -97,9 +91,7 @@ def query_map(coordinates: pd.DataFrame) -> alt.TopLevelMixin:
     drawn = coordinates[["kind", "item_id", "x", "y", "text", "instruction"]].round(3)
     plain = drawn[drawn["kind"] == "query"].set_index("item_id")[["x", "y"]].add_suffix("_plain")
     instructed = drawn[drawn["kind"] == "instructed"].join(plain, on="item_id")
-    options = list(dict.fromkeys(instructed["instruction"]))
-    bind = alt.binding_select(options=options, name="instruction ")
-    chosen = alt.param("chosen_instruction", value=options[0], bind=bind)
+    choice = Choice(instructed, ("instruction",))
     x = alt.X("x:Q", axis=None, scale=alt.Scale(zero=False))
     y = alt.Y("y:Q", axis=None, scale=alt.Scale(zero=False))
     kinds = {"target": GREY, "query": PALETTE[4], "instructed": PALETTE[0]}
@@ -108,8 +100,7 @@ def query_map(coordinates: pd.DataFrame) -> alt.TopLevelMixin:
     still = still.mark_circle(size=34, opacity=0.7).encode(
         x=x, y=y, color=colour, tooltip=["kind:N", "text:N"]
     )
-    moved = alt.Chart(instructed.drop(columns="item_id"))
-    moved = moved.transform_filter(alt.datum.instruction == chosen)
+    moved = choice.of(alt.Chart(instructed.drop(columns="item_id")))
     lines = moved.mark_rule(opacity=0.35, color=PALETTE[0]).encode(x=x, y=y, x2="x_plain:Q", y2="y_plain:Q")
     points = moved.mark_circle(size=44).encode(x=x, y=y, color="kind:N", tooltip=["instruction:N", "text:N"])
-    return alt.layer(lines, still, points).add_params(chosen).properties(width=620, height=430)
+    return choice.on(alt.layer(lines, still, points)).properties(width=620, height=430)

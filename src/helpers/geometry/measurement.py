@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -29,15 +29,10 @@ from helpers.study.geometry import NONE_ID, GeometrySpec, Instruction
 
 log = logging.getLogger(__name__)
 
-
 PER_PASS = 16  # instructions whose queries are encoded together; an interrupted run loses no more than that
 
-
 KEYS = ["model", "task", "subset", "split"]
-
-
 ABOUT = ["instruction_id", "text", "group", "relevant", "control"]
-
 
 Embed = Callable[[Sequence[tuple[Sequence[str], str, Any]]], list[np.ndarray]]
 
@@ -50,10 +45,9 @@ def embedder(model: Any) -> Embed:
 def bank_for(spec: GeometrySpec, chosen: InstructedSet) -> list[Instruction]:
     """The instructions that a set is measured with: bank and controls of its kind, then the study's own."""
     bank = load_instructions(project_path(spec.instructions), spec.extra)
-    groups = None if spec.groups is None else [*spec.groups, "own"]
-    return select(
-        bank, chosen.bank, groups and [g for g in groups if g in {i.group for i in bank}], spec.controls
-    )
+    own = {"own"} & {i.group for i in bank}
+    groups = None if spec.groups is None else [*spec.groups, *own]
+    return select(bank, chosen.bank, groups, spec.controls)
 
 
 def measure(
@@ -67,50 +61,53 @@ def measure(
     """One row per (instruction, query) of one set under one model, and the distractors that were used.
 
     The first block is the plain query (instruction_id "none"). Columns: KEYS, ABOUT, query_id, those of
-    `geometry.pair_geometry`, margin (best target minus best other target), w_query, w_distractor, w_target, off_plane,
-    and per pool the columns of `distractors.pool_scores` as `<pool>_<column>`.
+    `measures.pair_geometry`, margin (best target minus best other target), w_query, w_distractor, w_target, off_plane,
+    and per pool the columns of `pools.pool_scores` as `<pool>_<column>`.
     """
-    held = chosen.search
-    ids, targets = list(held.queries), list(held.targets)
-    judgements = Judgements.from_qrels(held.qrels, ids, targets)
+    searched = chosen.search
+    ids, targets = list(searched.queries), list(searched.targets)
+    judged = Judgements.from_qrels(searched.qrels, ids, targets)
     pools = set_distractors(chosen, spec, seed)
-    texts = list(held.queries.values())
-    requests: list[tuple[Sequence[str], str, Any]] = [(list(held.targets.values()), "", "document")]
-    requests += [(texts, "", "query")] + [(d.texts, "", "document") for d in pools]
-    target_vectors, plain, *pool_vectors = embed(requests)
-    plain_search = search(plain, target_vectors, judgements, spec.block_mb)
+    documents = [list(searched.targets.values()), *(pool.texts for pool in pools)]
+    requests = [
+        (list(searched.queries.values()), "", "query"),
+        *((texts, "", "document") for texts in documents),
+    ]
+    plain, target_vectors, *pool_vectors = embed(requests)
+    beside = list(zip(pools, pool_vectors, strict=True))
+    answers = target_vectors[judged.target[np.searchsorted(judged.query, np.arange(judged.n_queries))]]
+    before = search(plain, target_vectors, judged, spec.block_mb)
     frames = []
-    for about, vectors in _instructed(embed, texts, plain, chosen, instructions, spec):
-        found = (
-            plain_search if vectors is plain else search(vectors, target_vectors, judgements, spec.block_mb)
-        )
+    for about, vectors in _instructed(embed, plain, chosen, instructions, spec):
+        after = before if vectors is plain else search(vectors, target_vectors, judged, spec.block_mb)
         columns: dict[str, Any] = {**about, "query_id": ids}
-        columns |= _geometry_columns(plain, vectors, target_vectors, judgements, plain_search, found)
-        columns |= _position(plain, vectors, target_vectors, judgements, pools, pool_vectors)
-        scored = pool_scores(found, vectors, block_mb=spec.block_mb)
+        columns |= _geometry_columns(plain, vectors, target_vectors, judged, before, after)
+        columns |= _position(plain, vectors, answers, beside)
+        scored = pool_scores(after, vectors, block_mb=spec.block_mb)
         columns |= {f"normal_{k}": v for k, v in scored.items() if k != "own_first"}
-        for pool, its_vectors in zip(pools, pool_vectors, strict=True):
-            scored = pool_scores(found, vectors, pool, its_vectors, spec.block_mb)
+        for pool, its_vectors in beside:
+            scored = pool_scores(after, vectors, pool, its_vectors, spec.block_mb)
             columns |= {f"{pool.pool}_{k}": v for k, v in scored.items()}
         frames.append(pd.DataFrame(columns))
     table = pd.concat(frames, ignore_index=True)
-    table = table.assign(model=label, task=held.task, subset=held.subset, split=held.split)
+    table = table.assign(model=label, task=searched.task, subset=searched.subset, split=searched.split)
     first = [*KEYS, *ABOUT, "query_id"]
     return table[[*first, *[c for c in table.columns if c not in first]]], pools
 
 
 def set_distractors(chosen: InstructedSet, spec: GeometrySpec, seed: int) -> list[Distractors]:
     """The random pool, and the paraphrase pool where the set has paraphrases."""
-    held = chosen.search
-    queries, targets = list(held.queries.values()), list(held.targets.values())
+    searched = chosen.search
+    queries, targets = list(searched.queries.values()), list(searched.targets.values())
     n = len(queries) if spec.n_distractors is None else spec.n_distractors
-    foreign, source = draw_foreign(chosen.foreign, {*queries, *targets, *held.paraphrases.values()}, n)
+    foreign, source = draw_foreign(chosen.foreign, {*queries, *targets, *searched.paraphrases.values()}, n)
     pools = [random_distractors(foreign, queries, targets, n, seed, source)]
     if chosen.paraphrase_source:
-        relevant = {q: {held.targets[t] for t, g in r.items() if g > 0} for q, r in held.qrels.items()}
-        pools.append(
-            paraphrase_distractors(held.paraphrases, held.queries, relevant, chosen.paraphrase_source)
-        )
+        relevant = {
+            q: {searched.targets[t] for t, g in r.items() if g > 0} for q, r in searched.qrels.items()
+        }
+        texts = searched.paraphrases, searched.queries
+        pools.append(paraphrase_distractors(*texts, relevant, chosen.paraphrase_source))
     return pools
 
 
@@ -123,7 +120,7 @@ def geometry_table(
 ) -> pd.DataFrame:
     """One row per instruction of a set: geometry means, scores without distractors, gain over the plain query.
 
-    Columns: KEYS, ABOUT, those of `geometry.summarise`, the metrics, metric (the one that `score` is), score, gain,
+    Columns: KEYS, ABOUT, those of `measures.summarise`, the metrics, metric (the one that `score` is), score, gain,
     gain_low, gain_high (percentile bootstrap over queries, paired).
     """
     out = summarise(per_query, [*KEYS, *ABOUT])
@@ -151,8 +148,10 @@ def distractor_table(per_query: pd.DataFrame, pools: Sequence[Distractors]) -> p
     """
     by = [*KEYS, *ABOUT]
     frames = []
-    for name, pool in [("normal", None), *[(p.pool, p) for p in pools]]:
-        columns = [f"{name}_{m}" for m in METRICS] + ([f"{name}_own_first"] if pool else [])
+    alone = Distractors("normal", [], np.array([]), np.array([]), "")
+    for pool in (alone, *pools):
+        name = pool.pool
+        columns = [c for m in (*METRICS, "own_first") if (c := f"{name}_{m}") in per_query]
         measured = per_query[per_query[f"{name}_rank"].notna()]
         groups = measured.groupby(by, sort=False)
         part = groups[columns].mean().rename(columns=lambda c: str(c).removeprefix(f"{name}_"))  # noqa: B023
@@ -160,39 +159,32 @@ def distractor_table(per_query: pd.DataFrame, pools: Sequence[Distractors]) -> p
         part["n_queries"] = groups.size()
         part = part.assign(
             pool=name,
-            n_distractors=len(pool.texts) if pool else 0,
-            n_missing=len(pool.missing) if pool else 0,
-            n_equal_to_target=len(pool.equal) if pool else 0,
-            n_equal_to_query=len(pool.unchanged) if pool else 0,
-            missing=", ".join(pool.left_out[:20]) if pool else "",
-            source=pool.source if pool else "",
+            n_distractors=len(pool.texts),
+            n_missing=len(pool.missing),
+            n_equal_to_target=len(pool.equal),
+            n_equal_to_query=len(pool.unchanged),
+            missing=", ".join(pool.left_out[:20]),
+            source=pool.source,
         )
         frames.append(part.reset_index())
-    table = pd.concat(frames, ignore_index=True)
-    if "own_first" not in table:
-        table["own_first"] = np.nan
-    return table
+    return pd.concat(frames, ignore_index=True)
 
 
 def _instructed(
-    embed: Embed,
-    texts: list[str],
-    plain: np.ndarray,
-    chosen: InstructedSet,
-    instructions: Sequence[Instruction],
-    spec: GeometrySpec,
+    embed: Embed, plain: np.ndarray, chosen: InstructedSet, bank: Sequence[Instruction], spec: GeometrySpec
 ) -> Iterator[tuple[dict[str, Any], np.ndarray]]:
     """The plain queries, then every instruction's: at most PER_PASS at once, fewer where `embedding_mb` is small."""
-    held = chosen.search
+    searched = chosen.search
+    texts = list(searched.queries.values())
     yield dict(zip(ABOUT, (NONE_ID, "", "none", False, False), strict=True)), plain
     size = int(np.clip(spec.embedding_mb * 2**20 // max(plain.nbytes, 1), 1, PER_PASS))
-    for start in range(0, len(instructions), size):
-        some = instructions[start : start + size]
-        rendered = [i.render(held.language) for i in some]
-        log.info("%s %s: instructions %d-%d", held.task, held.subset, start + 1, start + len(some))
+    for start in range(0, len(bank), size):
+        some = bank[start : start + size]
+        rendered = [i.render(searched.language) for i in some]
+        log.info("%s %s: instructions %d-%d", searched.task, searched.subset, start + 1, start + len(some))
         vectors = embed([(texts, spec.prefix(text), "query") for text in rendered])
         for instruction, text, instructed in zip(some, rendered, vectors, strict=True):
-            relevant = instruction.is_relevant(chosen.kind, held.task)
+            relevant = instruction.is_relevant(chosen.kind, searched.task)
             values = (instruction.id, text, instruction.group, relevant, instruction.control)
             yield dict(zip(ABOUT, values, strict=True)), instructed
 
@@ -201,33 +193,29 @@ def _geometry_columns(
     plain: np.ndarray,
     vectors: np.ndarray,
     targets: np.ndarray,
-    judgements: Judgements,
-    plain_search: Search,
-    found: Search,
+    judged: Judgements,
+    before: Search,
+    after: Search,
 ) -> dict[str, np.ndarray]:
-    nearest = targets[plain_search.nearest_index]
-    columns = pair_geometry(plain, vectors, targets[judgements.target], nearest, judgements.query)
-    alone = plain_search.nearest_index < 0  # every target is relevant: there is nothing to select against
+    columns = pair_geometry(
+        plain, vectors, targets[judged.target], targets[before.nearest_index], judged.query
+    )
+    alone = before.nearest_index < 0  # every target is relevant: there is nothing to select against
     columns["selectivity"][alone] = np.nan
-    margin = np.where(alone, np.nan, found.similarity[:, 0] - found.nearest)
-    return columns | {"margin": margin}
+    return columns | {"margin": np.where(alone, np.nan, after.similarity[:, 0] - after.nearest)}
 
 
 def _position(
     plain: np.ndarray,
     vectors: np.ndarray,
-    targets: np.ndarray,
-    judgements: Judgements,
-    pools: Sequence[Distractors],
-    pool_vectors: Sequence[np.ndarray],
+    answers: np.ndarray,
+    beside: Iterable[tuple[Distractors, np.ndarray]],
 ) -> dict[str, np.ndarray]:
-    """Barycentric place between query, own paraphrase and first judged target; NaN for queries without a paraphrase."""
+    """Barycentric weights between query, own paraphrase and first judged target; NaN for queries without a paraphrase."""
     values = np.full((len(plain), 4), np.nan)
-    first = np.searchsorted(judgements.query, np.arange(judgements.n_queries))
-    for pool, its_vectors in zip(pools, pool_vectors, strict=True):
-        rows = np.flatnonzero(pool.own >= 0)
+    for pool, its_vectors in beside:
+        rows = np.flatnonzero(pool.row_of >= 0)
         if len(rows):
-            answers = targets[judgements.target[first[rows]]]
-            weights, distance = barycentric(plain[rows], its_vectors[pool.own[rows]], answers, vectors[rows])
-            values[rows] = np.c_[weights, distance]
+            paraphrases = its_vectors[pool.row_of[rows]]
+            values[rows] = np.c_[barycentric(plain[rows], paraphrases, answers[rows], vectors[rows])]
     return dict(zip(("w_query", "w_distractor", "w_target", "off_plane"), values.T, strict=True))

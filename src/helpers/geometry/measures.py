@@ -18,7 +18,6 @@ MEASURES = {
     "selectivity": "selectivity",
 }  # columns of the table `geometry` that are held against the score, and their names in words
 
-
 STILL = 1e-5  # a shorter movement has no direction; float32 noise of unit vectors is about 1e-7
 
 
@@ -32,13 +31,21 @@ def displacement(q: np.ndarray, p: np.ndarray) -> np.ndarray:
     """1 - cos(q, p): how far the instruction moves the query, in [0, 2].
 
     Computed as half the squared distance, which keeps small movements exact in float32.
+
+    >>> displacement(np.array([[1.0, 0.0]]), np.array([[0.6, 0.8]])).round(6).tolist()  # cos(q, p) = 0.6
+    [0.4]
     """
     difference = np.asarray(p, dtype=np.float64) - q
     return np.asarray((difference**2).sum(axis=1) / 2)
 
 
 def similarity_improvement(q: np.ndarray, p: np.ndarray, a: np.ndarray) -> np.ndarray:
-    """cos(p, a) - cos(q, a): how much nearer the instruction brings the query to its target, in [-2, 2]."""
+    """cos(p, a) - cos(q, a): how much nearer the instruction brings the query to its target, in [-2, 2].
+
+    >>> q, p, a = np.array([[1.0, 0.0]]), np.array([[0.6, 0.8]]), np.array([[0.0, 1.0]])
+    >>> similarity_improvement(q, p, a).round(6).tolist()  # from 0 to 0.8
+    [0.8]
+    """
     return _dots(np.asarray(p, dtype=np.float64) - q, a)
 
 
@@ -46,6 +53,10 @@ def angulation(q: np.ndarray, p: np.ndarray, a: np.ndarray, still: float = STILL
     """cos(p - q, a - q): does the movement point at the target? In [-1, 1]; NaN (missing) where p = q or a = q.
 
     A missing value is not 0: a query that does not move points nowhere. Averages leave it out and count it.
+
+    >>> q, a = np.array([[1.0, 0.0]]), np.array([[0.0, 1.0]])
+    >>> angulation(q, a, a).round(6).tolist(), angulation(q, q, a).tolist()  # all the way there; not at all
+    ([1.0], [nan])
     """
     moved = np.asarray(p, dtype=np.float64) - q
     wanted = np.asarray(a, dtype=np.float64) - q
@@ -116,29 +127,21 @@ def summarise(per_query: pd.DataFrame, by: list[str]) -> pd.DataFrame:
     Columns besides `by`: n_queries, the means, n_moved_nearer and n_moved_away (signs of the similarity improvement),
     n_missing_angulation.
     """
-    means = [c for c in MEANS if c in per_query]
-    groups = per_query.groupby(by, sort=False, dropna=False)
-    out = groups[means].mean()
-    out.insert(0, "n_queries", groups.size())
     improvement = per_query["similarity_improvement"]
-    keys = [per_query[k] for k in by]
-    out["n_moved_nearer"] = (improvement > 0).groupby(keys, sort=False, dropna=False).sum()
-    out["n_moved_away"] = (improvement < 0).groupby(keys, sort=False, dropna=False).sum()
-    out["n_missing_angulation"] = per_query["angulation"].isna().groupby(keys, sort=False, dropna=False).sum()
-    return out.reset_index()
+    counted = {
+        "n_moved_nearer": improvement > 0,
+        "n_moved_away": improvement < 0,
+        "n_missing_angulation": per_query["angulation"].isna(),
+    }
+    groups = per_query.assign(**counted).groupby(by, sort=False, dropna=False)
+    out = groups[[c for c in MEANS if c in per_query]].mean()
+    out.insert(0, "n_queries", groups.size())
+    return out.join(groups[list(counted)].sum()).reset_index()
 
 
 MEANS = [
-    "displacement",
-    "similarity_plain",
-    "similarity_improvement",
-    "angulation",
-    "selectivity",
-    "margin",
-    "w_query",
-    "w_distractor",
-    "w_target",
-    "off_plane",
+    *("displacement", "similarity_plain", "similarity_improvement", "angulation", "selectivity"),
+    *("margin", "w_query", "w_distractor", "w_target", "off_plane"),
 ]
 
 

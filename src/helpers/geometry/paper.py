@@ -18,7 +18,6 @@ SHORT = MEASURES | {
     "angulation": "angl.",
 }  # column heads
 
-
 LEFT_OUT = {
     "n_missing": "without a paraphrase",
     "n_equal_to_target": "whose paraphrase is the target",

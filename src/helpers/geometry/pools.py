@@ -12,11 +12,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
+import pandas as pd
 
 from helpers.base.ranking import metrics
 
 TIE = 1e-6  # cosines that differ by less are equal: two encodings of one text differ by about 2e-7
-
 
 POOLS = ("normal", "random", "paraphrase")
 
@@ -35,35 +35,31 @@ class Judgements:
         cls, qrels: dict[str, dict[str, int]], query_ids: list[str], target_ids: list[str]
     ) -> Judgements:
         """Judgements above 0. A query without one, or a judged target that is not there, is an error that names it."""
-        place = {t: n for n, t in enumerate(target_ids)}
-        rows, columns, gains = [], [], []
+        column_of = {t: n for n, t in enumerate(target_ids)}
+        pairs = []
         for number, query in enumerate(query_ids):
             judged = {t: g for t, g in qrels.get(query, {}).items() if g > 0}
             if not judged:
                 raise ValueError(f"query '{query}' has no relevant target; remove it or judge one")
-            for target, gain in judged.items():
-                if target not in place:
-                    raise ValueError(
-                        f"query '{query}' is judged to want target '{target}', which is not there"
-                    )
-                rows.append(number)
-                columns.append(place[target])
-                gains.append(gain)
-        return cls(np.array(rows), np.array(columns), np.array(gains, dtype=float), len(query_ids))
+            for target in judged.keys() - column_of:
+                raise ValueError(f"query '{query}' is judged to want target '{target}', which is not there")
+            pairs += [(number, column_of[target], gain) for target, gain in judged.items()]
+        rows, columns, gains = np.array(pairs, dtype=float).reshape(-1, 3).T
+        return cls(rows.astype(int), columns.astype(int), gains, len(query_ids))
 
 
 @dataclass
 class Distractors:
     """Further texts of a pool: their vectors, which one belongs to which query, and what was left out.
 
-    own: per query the row of its own distractor, -1 where it has none. measured: per query whether it is scored in this
+    row_of: per query the row of its own distractor, -1 where it has none. measured: per query whether it is scored in this
     pool. missing: ids of queries without a paraphrase; equal: ids whose paraphrase is their target; unchanged: ids
     whose paraphrase is the query itself (neither is a distractor).
     """
 
     pool: str
     texts: list[str]
-    own: np.ndarray
+    row_of: np.ndarray
     measured: np.ndarray
     source: str
     missing: list[str] = field(default_factory=list)
@@ -108,12 +104,16 @@ def paraphrase_distractors(
     out = {*missing, *equal, *unchanged}
     texts = [paraphrases[q] for q in queries if q not in out]
     measured = np.array([q not in out for q in queries], dtype=bool)
-    own = np.where(measured, np.cumsum(measured) - 1, -1)
-    return Distractors("paraphrase", texts, own, measured, source, missing, equal, unchanged)
+    row_of = np.where(measured, np.cumsum(measured) - 1, -1)
+    return Distractors("paraphrase", texts, row_of, measured, source, missing, equal, unchanged)
 
 
 def folded(text: str) -> str:
-    """A text without its case and with single blanks: two texts are the same here when these are equal."""
+    """A text without its case and with single blanks: two texts are the same here when these are equal.
+
+    >>> folded("Who  is\\nHE?")
+    'who is he?'
+    """
     return " ".join(text.split()).casefold()
 
 
@@ -143,11 +143,11 @@ def count_at_least(
             block[skip[0][here] - top, skip[1][here] - left] = -np.inf
             for k in range(limits.shape[1]):
                 counts[rows, k] += (block >= (limits[rows, k] - TIE)[:, None]).sum(axis=1)
-            place = block.argmax(axis=1)
-            value = block[np.arange(len(block)), place]
+            top_hit = block.argmax(axis=1)
+            value = block[np.arange(len(block)), top_hit]
             better = value > best[rows]
             best[rows] = np.where(better, value, best[rows])
-            index[rows] = np.where(better, place + left, index[rows])
+            index[rows] = np.where(better, top_hit + left, index[rows])
     return counts, best, index
 
 
@@ -170,7 +170,7 @@ def search(vectors: np.ndarray, targets: np.ndarray, judgements: Judgements, blo
     """Search (n, d) queries among (m, d) targets, both unit vectors."""
     similarities = np.einsum("ij,ij->i", vectors[judgements.query], targets[judgements.target])
     order = np.lexsort((-similarities, judgements.query))
-    position = _position_within(judgements.query[order])
+    position = pd.Series(order).groupby(judgements.query[order]).cumcount().to_numpy()
     shape = (judgements.n_queries, int(position.max()) + 1)
     similarity, gain = np.full(shape, np.nan), np.full(shape, np.nan)
     similarity[judgements.query[order], position] = similarities[order]
@@ -181,7 +181,7 @@ def search(vectors: np.ndarray, targets: np.ndarray, judgements: Judgements, blo
 
 
 def pool_scores(
-    found: Search,
+    hits: Search,
     vectors: np.ndarray,
     distractors: Distractors | None = None,
     distractor_vectors: np.ndarray | None = None,
@@ -192,15 +192,15 @@ def pool_scores(
     Keys: rank (of the best target), ndcg_at_10, recall_at_1, recall_at_5, mrr, own_first (its own distractor is the top
     hit). Queries that the pool does not measure are NaN throughout.
     """
-    above = found.above
+    above = hits.above
     own_first = np.full(len(vectors), np.nan)
     if distractors is not None and distractor_vectors is not None:
         nothing = (np.array([], dtype=int), np.array([], dtype=int))
-        more, _, _ = count_at_least(vectors, distractor_vectors, found.similarity, nothing, block_mb)
+        more, _, _ = count_at_least(vectors, distractor_vectors, hits.similarity, nothing, block_mb)
         above = above + more
-        own_first = _own_first(found, vectors, distractors, distractor_vectors, block_mb)
-    ranks = np.where(np.isnan(found.similarity), np.nan, above + 1 + np.arange(above.shape[1]))
-    out = metrics(ranks, found.gain)
+        own_first = _own_first(hits, vectors, distractors, distractor_vectors, block_mb)
+    ranks = np.where(np.isnan(hits.similarity), np.nan, above + 1 + np.arange(above.shape[1]))
+    out = metrics(ranks, hits.gain)
     out["own_first"] = own_first
     if distractors is not None:
         for values in out.values():
@@ -209,28 +209,17 @@ def pool_scores(
 
 
 def _own_first(
-    found: Search,
-    vectors: np.ndarray,
-    distractors: Distractors,
-    distractor_vectors: np.ndarray,
-    block_mb: int,
+    hits: Search, vectors: np.ndarray, distractors: Distractors, distractor_vectors: np.ndarray, block_mb: int
 ) -> np.ndarray:
     """1 where a query's own distractor is the top hit of the pool (ties count as won), NaN where it has none."""
-    rows = np.flatnonzero(distractors.own >= 0)
+    rows = np.flatnonzero(distractors.row_of >= 0)
     out = np.full(len(vectors), np.nan)
     if not len(rows):
         return out
-    own = np.einsum("ij,ij->i", vectors[rows], distractor_vectors[distractors.own[rows]])
+    own = np.einsum("ij,ij->i", vectors[rows], distractor_vectors[distractors.row_of[rows]])
     no_limits = np.zeros((len(rows), 0))
-    skip = (np.arange(len(rows)), distractors.own[rows])
+    skip = (np.arange(len(rows)), distractors.row_of[rows])
     _, others, _ = count_at_least(vectors[rows], distractor_vectors, no_limits, skip, block_mb)
-    rivals = np.maximum(np.maximum(others, found.nearest[rows]), found.similarity[rows, 0])
+    rivals = np.maximum(np.maximum(others, hits.nearest[rows]), hits.similarity[rows, 0])
     out[rows] = own >= rivals - TIE
     return out
-
-
-def _position_within(sorted_groups: np.ndarray) -> np.ndarray:
-    """0, 1, 2, ... within each run of equal values."""
-    starts = np.r_[True, sorted_groups[1:] != sorted_groups[:-1]]
-    first = np.maximum.accumulate(np.where(starts, np.arange(len(sorted_groups)), 0))
-    return np.asarray(np.arange(len(sorted_groups)) - first)

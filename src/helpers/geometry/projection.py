@@ -37,14 +37,14 @@ def map_table(
     `instructions` has instruction_id and text. Columns: kind (target, query, instructed), item_id, text, instruction_id
     ("none" for targets and plain queries), instruction, x, y, seed, n_neighbors, min_dist, umap (version).
     """
-    held = chosen.search
+    searched = chosen.search
     rng = np.random.default_rng(seed)
-    ids = _sample(list(held.queries), spec.map_queries, rng)
-    wanted = [t for q in ids for t, gain in held.qrels[q].items() if gain > 0]
-    others = [t for t in held.targets if t not in set(wanted)]
+    ids = _sample(list(searched.queries), spec.map_queries, rng)
+    wanted = [t for q in ids for t, gain in searched.qrels[q].items() if gain > 0]
+    others = [t for t in searched.targets if t not in set(wanted)]
     targets = list(dict.fromkeys([*wanted, *_sample(others, max(0, spec.map_targets - len(wanted)), rng)]))
-    texts = [held.queries[q] for q in ids]
-    target_texts = [held.targets[t] for t in targets]
+    texts = [searched.queries[q] for q in ids]
+    target_texts = [searched.targets[t] for t in targets]
     requests: list[tuple[Sequence[str], str, Any]] = [(target_texts, "", "document"), (texts, "", "query")]
     requests += [(texts, spec.prefix(text), "query") for text in instructions["text"]]
     vectors = embed(requests)

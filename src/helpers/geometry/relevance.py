@@ -20,9 +20,7 @@ from helpers.geometry.separability import separability_of
 
 SET = ["model", "task", "subset"]
 
-
 MEAN = "mean"  # the subset of a row that is the mean over a task's subsets
-
 
 LEVEL = 0.05
 

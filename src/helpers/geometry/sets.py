@@ -17,7 +17,7 @@ from helpers.study.geometry import Bank, GeometrySpec, GeometryTask
 from helpers.study.run import run_folder
 from helpers.study.spec import Study, TaskSpec
 from helpers.tasks.files import read_file
-from helpers.tasks.load import load_task, subset_data
+from helpers.tasks.load import load_task, subset_data, task_names
 from helpers.tasks.search import SearchSet, search_set
 from helpers.tasks.search_files import read_search
 
@@ -52,7 +52,7 @@ def instructed_sets(study: Study) -> list[InstructedSet]:
     """
     spec = geometry_spec(study)
     loaded = [(task, *_whole_sets(task, study)) for task in spec.tasks]
-    found = []
+    instructed = []
     for task, wholes, extra, bank in loaded:
         others = [s for other, sets, _, _ in loaded if other is not task for s in sets]
         for whole in wholes:
@@ -67,12 +67,16 @@ def instructed_sets(study: Study) -> list[InstructedSet]:
                 ("the study's other tasks", [t for s in others for t in s.queries.values()]),
             ]
             kind = task.kind or ("bitext-mining" if bank == "bitext-mining" else "question-answering")
-            found.append(InstructedSet(limited, bank, kind, foreign, source))
-    return found
+            instructed.append(InstructedSet(limited, bank, kind, foreign, source))
+    return instructed
 
 
 def draw_foreign(foreign: list[tuple[str, list[str]]], taken: set[str], n: int) -> tuple[list[str], str]:
-    """Texts of the first sources until there are `n` that are not taken, and a description of these sources."""
+    """Texts of the first sources until there are `n` that are not taken, and a description of these sources.
+
+    >>> draw_foreign([("its train split", ["a", "b"]), ("other tasks", ["c"]), ("more", ["d"])], {"a"}, 2)
+    (['b', 'c'], 'its train split; other tasks')
+    """
     texts: list[str] = []
     used = []
     for source, some in foreign:
@@ -108,16 +112,12 @@ def read_paraphrases(path: Path, queries: dict[str, str], some: bool = True) -> 
         )
     table = table.dropna(subset=["paraphrase"])
     # The text first: ids such as "0", "1" of two languages' sentences would be taken for each other.
-    for column in ("question", "text"):
+    by_text, by_id = {q: t.strip() for q, t in queries.items()}, {q: q.strip() for q in queries}
+    for column, keys in (("question", by_text), ("text", by_text), ("id", by_id), ("query_id", by_id)):
         if column in table:
             known = dict(zip(table[column].astype(str).str.strip(), table["paraphrase"], strict=True))
-            found = {q: known[t.strip()] for q, t in queries.items() if t.strip() in known}
-            if found:
-                return found
-    for column in ("id", "query_id"):
-        if column in table and table[column].astype(str).isin(list(queries)).any():
-            known = dict(zip(table[column].astype(str), table["paraphrase"], strict=True))
-            return {q: known[q] for q in queries if q in known}
+            if written := {q: known[key] for q, key in keys.items() if key in known}:
+                return written
     if not some:
         return {}
     raise StudyError(
@@ -164,8 +164,6 @@ def _whole_sets(task: GeometryTask, study: Study) -> tuple[list[SearchSet], dict
 
 
 def _is_plain_folder(folder: Path, name: str) -> bool:
-    from helpers.tasks.load import task_names
-
     return name not in task_names() and all((folder / f"{n}.parquet").is_file() for n in FOLDER_FILES)
 
 

@@ -50,12 +50,14 @@ def models_on_sets(
                 report(f"{spec.label} is not measured: {error}")
                 continue
             for chosen in sets:
-                with watching(report, f"{model.label}, {chosen.search.task} {chosen.search.subset}"):
+                about = f"{model.label}, {chosen.search.task} {chosen.search.subset}"
+                with watching(report, about):
                     yield model, chosen
                 done += 1
                 spent = time.monotonic() - start
                 left = spent / done * ((len(models) - len(failed)) * len(sets) - done)
-                bar.step(f"{model.label}, {_described(chosen)} ({spent:.0f} s, about {left:.0f} s left)")
+                sizes = f"{len(chosen.search.queries)} queries, {len(chosen.search.targets)} targets"
+                bar.step(f"{about}: {sizes} ({spent:.0f} s, about {left:.0f} s left)")
     if not done:
         raise StudyError("no model can be measured: " + "; ".join(f"{m}: {why}" for m, why in failed.items()))
 
@@ -86,6 +88,9 @@ def joined(parts: Iterable[pd.DataFrame], weights: dict[str, str]) -> pd.DataFra
     """One table of several, with the column variant_of: the model before this one with the same weights, else None.
 
     weights: model label -> digest of its weights, in the order of the study.
+
+    >>> joined([pd.DataFrame({"model": ["a", "b", "c"]})], {"a": "1f", "b": "1f", "c": "2e"})["variant_of"].tolist()
+    [None, 'a', None]
     """
     first: dict[str, str] = {}
     same = {label: first.setdefault(digest, label) for label, digest in weights.items()}
@@ -156,9 +161,3 @@ def geometry_models(study: Study) -> list[ModelSpec]:
     """The models that the geometry names, else all of the study."""
     labels = geometry_spec(study).models
     return list(study.models) if labels is None else [study.model_spec(label) for label in labels]
-
-
-def _described(chosen: InstructedSet) -> str:
-    searched = chosen.search
-    sizes = f"{len(searched.queries)} queries, {len(searched.targets)} targets"
-    return f"{searched.task} {searched.subset}: {sizes}"

@@ -22,6 +22,7 @@ from helpers.base.ties import compare, levelled
 from helpers.display.figure import Said
 from helpers.geometry.maps import triangle_rows
 from helpers.geometry.measures import MEASURES
+from helpers.geometry.paper import LEFT_OUT, SHORT, distractor_summary
 from helpers.geometry.relevance import (
     LEVEL,
     MEAN,
@@ -31,7 +32,6 @@ from helpers.geometry.relevance import (
     statistics_rows,
     top_k_share,
 )
-from helpers.geometry.paper import LEFT_OUT, SHORT, distractor_summary
 
 NO_PARAPHRASES = "No task has paraphrases of its queries"
 

@@ -15,8 +15,8 @@ from helpers.base.files import project_root
 from helpers.base.names import unknown
 from helpers.base.phrases import count, is_lowest, listed, out_of, signed
 from helpers.base.ties import levelled
-from helpers.geometry.relevance import statistics_rows
 from helpers.geometry.paper import distractor_summary
+from helpers.geometry.relevance import statistics_rows
 from helpers.study.run import run_folder
 from helpers.sweep.variants import distinct
 
