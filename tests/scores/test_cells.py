@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from board_cells import records
 
-from helpers.scores.cells import matrix, task_scores
+from helpers.scores.cells import task_scores
 
 TWO = [
     {"subset": "de", "main_score": 0.2},
@@ -46,14 +46,6 @@ def test_seeds_are_averaged():
         task_scores(records([{"main_score": 0.2, "seed": 1}, {"main_score": 0.6, "seed": 2}]))["score"].item()
         == 0.4
     )
-
-
-def test_a_matrix_shows_missing_cells():
-    rows = [
-        {"kind": "default", "prompt_id": "default", "model": m, "task": t}
-        for m, t in (("a", "x"), ("b", "y"))
-    ]
-    assert matrix(task_scores(records(rows))).isna().sum().sum() == 2
 
 
 def test_an_empty_table_stays_empty():

@@ -1,4 +1,4 @@
-"""Downloads: whole or not at all, continued where the server allows it, checked against the pinned content."""
+"""Downloads: whole or not at all, checked against the pinned content."""
 
 import http.server
 import json
@@ -18,32 +18,22 @@ DATA = bytes(range(256)) * 2000
 
 
 class Server(http.server.BaseHTTPRequestHandler):
-    """Serves `files`; `plan` says what to do with the next requests: "cut", "503", "norange" or nothing."""
+    """Serves `files`; `plan` says what to do with the next requests: "cut", "503" or nothing."""
 
     protocol_version = "HTTP/1.1"
     files: ClassVar[dict] = {}
     plan: ClassVar[list] = []
     seen: ClassVar[list] = []
-    tag = '"v1"'
 
     def do_GET(self):
         todo = self.plan.pop(0) if self.plan else ""
-        wanted = self.headers.get("Range")
-        self.seen.append((self.path, wanted))
-        if todo == "503" or self.path not in self.files:
-            self.send_response(503 if todo == "503" else 404)
-            self.send_header("Content-Length", "0")
-            self.end_headers()
-            return
-        data, start = self.files[self.path], 0
-        if wanted and todo != "norange" and self.headers.get("If-Range") == self.tag:
-            start = int(wanted.split("=")[1].rstrip("-"))
-        self.send_response(206 if start else 200)
-        self.send_header("ETag", self.tag)
-        self.send_header("Content-Length", str(len(data) - start))
+        self.seen.append(self.path)
+        status = 503 if todo == "503" else 200 if self.path in self.files else 404
+        data = self.files[self.path] if status == 200 else b""
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(data)))
         self.end_headers()
-        body = data[start:]
-        self.wfile.write(body[: len(body) // 2] if todo == "cut" else body)
+        self.wfile.write(data[: len(data) // 2] if todo == "cut" else data)
         if todo == "cut":
             self.close_connection = True
 
@@ -53,7 +43,7 @@ class Server(http.server.BaseHTTPRequestHandler):
 
 @pytest.fixture
 def server():
-    Server.files, Server.plan, Server.seen, Server.tag = {"/x": DATA}, [], [], '"v1"'
+    Server.files, Server.plan, Server.seen = {"/x": DATA}, [], []
     running = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Server)
     threading.Thread(target=running.serve_forever, daemon=True).start()
     yield f"http://127.0.0.1:{running.server_port}"
@@ -68,7 +58,7 @@ def scratch(tmp_path, monkeypatch):
 
 
 def get(server, target, **rest):
-    return dl.download(f"{server}/x", target, wait=0, say=lambda text: None, **rest)
+    return dl.download(f"{server}/x", target, wait=0, **rest)
 
 
 def test_a_download_is_whole_and_leaves_nothing_beside_it(server, tmp_path):
@@ -76,26 +66,19 @@ def test_a_download_is_whole_and_leaves_nothing_beside_it(server, tmp_path):
     assert [p.name for p in (tmp_path / "d").iterdir()] == ["x"]
 
 
-def test_a_broken_transfer_is_continued_from_where_it_broke(server, tmp_path):
-    Server.plan = ["cut"]
-    assert get(server, tmp_path / "x").read_bytes() == DATA
-    assert [r for _, r in Server.seen] == [None, f"bytes={len(DATA) // 2}-"]
-
-
-def test_a_later_run_continues_what_an_earlier_one_left(server, tmp_path):
-    Server.plan = ["cut"]
+def test_a_broken_transfer_begins_anew_and_leaves_no_half(server, tmp_path):
+    Server.plan = ["cut", "cut"]
     with pytest.raises(StudyError, match="run the command again"):
-        get(server, tmp_path / "x", attempts=1)
-    assert not (tmp_path / "x").exists() and (tmp_path / "x.part").stat().st_size == len(DATA) // 2
-    assert get(server, tmp_path / "x").read_bytes() == DATA and Server.seen[-1][1] is not None
+        get(server, tmp_path / "d" / "x", attempts=1)
+    assert not list((tmp_path / "d").iterdir())
+    assert get(server, tmp_path / "d" / "x").read_bytes() == DATA and len(Server.seen) == 3
 
 
-@pytest.mark.parametrize("how", ["norange", "other content"])
-def test_without_ranges_or_with_other_content_it_begins_anew(server, tmp_path, how):
-    (tmp_path / "x.part").write_bytes(b"other")
-    (tmp_path / "x.tag").write_text('"v1"' if how == "norange" else '"v0"')
-    Server.plan = ["norange"] if how == "norange" else []
-    assert get(server, tmp_path / "x").read_bytes() == DATA
+def test_more_than_a_download_may_hold_is_refused(server, tmp_path, monkeypatch):
+    monkeypatch.setattr(dl, "LARGEST", len(DATA) - 1)
+    with pytest.raises(StudyError, match="nothing is kept"):
+        get(server, tmp_path / "d" / "x")
+    assert not list((tmp_path / "d").iterdir())
 
 
 def test_passing_failures_are_tried_again_and_refusals_are_not(server, tmp_path):

@@ -15,11 +15,16 @@ from helpers.sensitivity.agreement import (
 )
 
 
-def test_w_is_one_for_equal_orders_and_known_for_a_textbook_case():
-    assert kendall_w(np.array([[1, 2, 3], [1, 2, 3]])) == 1
-    assert kendall_w(np.array([[1, 2, 3], [3, 2, 1]])) == 0
-    # Two raters with as many ties: W = (1 + Spearman) / 2.
-    a, b = np.array([1, 2.5, 2.5, 4]), np.array([4, 1.5, 1.5, 3])
+def test_w_is_one_for_equal_orders_and_nothing_for_opposite_ones():
+    assert kendall_w(np.array([[1, 2, 3], [1, 2, 3]])) == pytest.approx(1)
+    assert kendall_w(np.array([[1, 2, 3], [3, 2, 1]])) == pytest.approx(0)
+
+
+def test_w_is_corrected_for_ties():
+    """W = 12 S / (m^2 (n^3 - n) - m T): S squared deviations of the rank sums, T = t^3 - t = 6 for each tie of two."""
+    ranks = np.array([[1, 2.5, 2.5, 4], [1.5, 1.5, 3, 4], [1, 2, 3, 4]])  # sums 3.5, 6, 8.5, 12
+    assert kendall_w(ranks) == pytest.approx(12 * (4**2 + 1.5**2 + 1**2 + 4.5**2) / (9 * 60 - 3 * (6 + 6)))
+    a, b = np.array([1, 2.5, 2.5, 4]), np.array([4, 1.5, 1.5, 3])  # two raters: W = (1 + Spearman) / 2
     assert kendall_w(np.array([a, b])) == pytest.approx((1 + np.corrcoef(a, b)[0, 1]) / 2)
 
 

@@ -8,9 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-RECORD_KEYS = ["split", "subset"]
-
-
 CELL_COLUMNS = [
     "model", "task", "task_type", "prompt_id", "kind", "prompt", "level", "source", "application", "metric",
     "score", "n_records", "n_missing", "variant_of",
@@ -86,20 +83,6 @@ def chosen_records(scores: pd.DataFrame, records: Records = None) -> pd.DataFram
             )
         keep &= ~rows | (name == choice).to_numpy()
     return table[keep]
-
-
-def prompt_cells(cells: pd.DataFrame) -> pd.DataFrame:
-    """The cells of written prompts: neither the default nor the run without a prompt."""
-    return cells[cells["kind"] == "prompt"]
-
-
-def matrix(cells: pd.DataFrame, kind: str = "default") -> pd.DataFrame:
-    """Scores of one kind as a model x task frame; a missing cell is NaN. Rows and columns are sorted by name."""
-    part = cells[cells["kind"] == kind]
-    models, tasks = sorted(cells["model"].unique()), sorted(cells["task"].unique())
-    return part.pivot_table(index="model", columns="task", values="score", aggfunc="mean").reindex(
-        index=pd.Index(models, name="model"), columns=pd.Index(tasks, name="task")
-    )
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Fetch published results: a pinned commit of a public repository, checked, and continued where it broke off."""
+"""Fetch published results: a pinned commit of a public repository, whole or not at all, and checked."""
 
 from __future__ import annotations
 
@@ -6,18 +6,20 @@ import argparse
 import io
 import json
 import tarfile
-import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from urllib.parse import quote
 
 import httpx
+from tenacity import Retrying, retry_if_exception, stop_after_attempt, wait_exponential
 
 from helpers.base.bounded import read_answer
 from helpers.base.errors import StudyError
 from helpers.base.files import replacing
 from helpers.base.paths import below, is_plain
 from helpers.scores.files import MAX_BYTES, content_digest, inner_path, json_files
+from helpers.scores.published import read_results
+from helpers.scores.source import download_path, reported_folder, select
 from helpers.study.load import load_study, study_names
 from helpers.study.published import ResultsSource
 
@@ -33,45 +35,35 @@ LARGEST = 8 * 2**30  # bytes of one download
 Say = Callable[[str], None]
 
 
-def download(url: str, target: Path, attempts: int = 5, wait: float = 1.0, say: Say = print) -> Path:
-    """Download a file to `target`, which appears only when it is whole; a half-finished one is continued.
+def download(url: str, target: Path, attempts: int = 5, wait: float = 1.0) -> Path:
+    """Download a file to `target`, which appears only when it is whole.
 
-    The half lies beside it as `<name>.part`, with the server's tag of the content. The rest is asked for with a range
-    bound to that tag: a server that cannot give ranges (GitHub packs archives on the fly), or whose content is another
-    one meanwhile, sends everything and the file is begun anew. Passing failures are tried again, waiting longer each time.
+    A broken transfer begins anew, waiting longer each time: GitHub packs archives on the fly and gives no part of one.
     Raises `StudyError` when all attempts failed or the server refuses (4xx).
     """
-    target.parent.mkdir(parents=True, exist_ok=True)
-    part, tag = target.with_name(target.name + ".part"), target.with_name(target.name + ".tag")
-    error: Exception | None = None
-    for attempt in range(attempts):
-        if attempt:
-            time.sleep(wait * 2 ** (attempt - 1))
-        try:
-            _transfer(url, part, tag, say)
-        except httpx.HTTPStatusError as refused:
-            code = refused.response.status_code
-            if code == 416:  # the half is no prefix of what the server has
-                part.unlink(missing_ok=True)
-            elif code < 500 and code not in (408, 429):
-                raise StudyError(
-                    f"{url}: the server answers {code}; check repository and commit"
-                ) from refused
-            error = refused
-        except httpx.HTTPError as broken:
-            error = broken
-        else:
-            part.replace(target)
-            tag.unlink(missing_ok=True)
-            return target
-        say(
-            f"  interrupted ({type(error).__name__}); attempt {attempt + 2} of {attempts}"
-            if attempt + 1 < attempts
-            else ""
-        )
-    raise StudyError(
-        f"{url} could not be downloaded ({error}); run the command again, it continues where it can"
-    ) from error
+
+    def transfer() -> None:
+        with (
+            replacing(target) as temporary,
+            httpx.stream("GET", url, follow_redirects=True, timeout=60) as answer,
+        ):
+            answer.raise_for_status()
+            with open(temporary, "wb") as out:
+                for chunk in answer.iter_raw():
+                    out.write(chunk)
+                    if out.tell() > LARGEST:
+                        raise StudyError(
+                            f"{url}: the server sends more than {LARGEST / 2**30:g} GiB; nothing is kept"
+                        )
+
+    try:
+        _patiently(attempts, wait)(transfer)
+    except httpx.HTTPStatusError as refused:
+        text = f"{url}: the server answers {refused.response.status_code}; check repository and commit"
+        raise StudyError(text) from refused
+    except httpx.TransportError as broken:
+        raise StudyError(f"{url} could not be downloaded ({broken}); run the command again") from broken
+    return target
 
 
 def fetch_results(study: str, source: ResultsSource, base: str = GITHUB, say: Say = print) -> Path:
@@ -79,8 +71,6 @@ def fetch_results(study: str, source: ResultsSource, base: str = GITHUB, say: Sa
 
     Raises `StudyError` where the study names no repository or the content is not the pinned one (it is then removed).
     """
-    from helpers.scores.source import download_path
-
     if not source.repository or not source.commit:
         raise StudyError(f"study {study}: results_from names no repository and commit to download")
     target = download_path(source.repository, source.commit)
@@ -90,7 +80,7 @@ def fetch_results(study: str, source: ResultsSource, base: str = GITHUB, say: Sa
     url = f"{base}/{source.repository}/archive/{source.commit}.tar.gz"
     say(f"{study}: downloading {url}")
     loose = target.with_name(target.name.replace(".tar.gz", ".unchecked.tar.gz"))
-    download(url, loose, say=say)
+    download(url, loose)
     try:
         _check(loose, source, study)
     except StudyError:
@@ -103,8 +93,6 @@ def fetch_results(study: str, source: ResultsSource, base: str = GITHUB, say: Sa
 
 def adopt(study: str, source: ResultsSource, given: Path, say: Say = print) -> Path:
     """Take results that lie here already, a folder or an archive: checked, then packed where the study looks for them."""
-    from helpers.scores.source import download_path
-
     if not source.repository or not source.commit:
         raise StudyError(
             f"study {study}: results_from names no repository and commit; set results_from.path instead"
@@ -131,8 +119,6 @@ def fetch_reported(
     looked for under `external` (results that model authors reported). Returns how many there are and the names of those
     that the repository does not have.
     """
-    from helpers.scores.source import reported_folder
-
     spec = source.reported
     if spec is None or not spec.repository or not spec.commit:
         return 0, []
@@ -149,15 +135,12 @@ def fetch_reported(
                 there += 1
                 continue
             for place in places:
-                answer = _patient_get(client, f"{raw}/{spec.repository}/{spec.commit}/{quote(place)}")
-                if answer.status_code == 404:
-                    continue
-                answer.raise_for_status()
-                _require_json(answer, place)
-                with replacing(below(folder, place)) as temporary:
-                    temporary.write_bytes(answer.content)
-                there += 1
-                break
+                content = _json_text(client, f"{raw}/{spec.repository}/{spec.commit}/{quote(place)}")
+                if content is not None:
+                    with replacing(below(folder, place)) as temporary:
+                        temporary.write_bytes(content)
+                    there += 1
+                    break
             else:
                 absent.append(f"{name} {task}")
     say(f"reported defaults: {there} here, {len(absent)} not in {spec.repository}")
@@ -185,74 +168,50 @@ def main(arguments: list[str] | None = None) -> int:
     else:
         path = fetch_results(study.name, source)
     if source.reported is not None and source.reported.repository and not options.without_reported:
-        from helpers.scores.published import read_results
-        from helpers.scores.source import select
-
         kept = select(read_results(path).scores, source)
         keys = kept[["model_name", "revision", "task"]].drop_duplicates().itertuples(index=False, name=None)
         try:
             fetch_reported(source, keys)
-        except (httpx.HTTPError, ValueError) as error:
+        except (httpx.HTTPError, TimeoutError, ValueError) as error:
             print(f"reported defaults: not complete ({error}); run the command again to continue")
             return 1
     return 0
 
 
-def _transfer(url: str, part: Path, tag: Path, say: Say) -> None:
-    have = part.stat().st_size if part.is_file() else 0
-    known = tag.read_text(encoding="utf-8") if tag.is_file() else ""
-    # Without a strong tag nothing tells that the rest belongs to the half: begin anew.
-    headers = {"Range": f"bytes={have}-", "If-Range": known} if have and known else {}
-    headers["Accept-Encoding"] = "identity"
-    with httpx.stream("GET", url, headers=headers, follow_redirects=True, timeout=60) as answer:
-        answer.raise_for_status()
-        continued = answer.status_code == 206
-        etag = answer.headers.get("ETag", "")
-        tag.write_text("" if etag.startswith("W/") else etag, encoding="utf-8")
-        length = answer.headers.get("Content-Length")
-        total = int(length) + (have if continued else 0) if length else None
-        done, shown = (have if continued else 0), 0.0
-        if continued:
-            say(f"  continued at {have / 1e6:.1f} MB")
-        with open(part, "ab" if continued else "wb") as out:
-            for chunk in answer.iter_raw():
-                out.write(chunk)
-                done += len(chunk)
-                if done > LARGEST:
-                    raise StudyError(
-                        f"{url}: the server sends more than {LARGEST / 2**30:g} GiB; nothing is kept"
-                    )
-                if time.monotonic() - shown > 2:
-                    shown = time.monotonic()
-                    say(f"  {done / 1e6:.1f} MB" + (f" of {total / 1e6:.1f} MB" if total else ""))
-        if total is not None and done != total:
-            raise httpx.RemoteProtocolError(f"{done} of {total} bytes")
+def _patiently(attempts: int = 5, wait: float = 1.0) -> Retrying:
+    """Call again after a failure that may pass: a broken connection, a busy server, one that asks to slow down."""
+
+    def passes(error: BaseException) -> bool:
+        if isinstance(error, httpx.HTTPStatusError):
+            return error.response.status_code >= 500 or error.response.status_code in (408, 429)
+        return isinstance(error, httpx.TransportError | TimeoutError)
+
+    return Retrying(
+        stop=stop_after_attempt(attempts),
+        wait=wait_exponential(wait),
+        retry=retry_if_exception(passes),
+        reraise=True,
+    )
 
 
-def _require_json(answer: httpx.Response, place: str) -> None:
+def _json_text(client: httpx.Client, url: str) -> bytes | None:
+    """The JSON file at an address; None where the server has none."""
+
+    def ask() -> httpx.Response:
+        with client.stream("GET", url) as stream:
+            answer: httpx.Response = read_answer(stream, MAX_BYTES, seconds=300)
+        return answer if answer.status_code == 404 else answer.raise_for_status()
+
+    answer = _patiently()(ask)
+    if answer.status_code == 404:
+        return None
     try:
         json.loads(answer.text)
     except (ValueError, RecursionError):
         raise StudyError(
-            f"{place}: what the server sent is no JSON (the page of a proxy?); try again"
+            f"{url}: what the server sent is no JSON (the page of a proxy?); try again"
         ) from None
-
-
-def _patient_get(client: httpx.Client, url: str, attempts: int = 4, wait: float = 1.0) -> httpx.Response:
-    """GET, again after a passing failure or when the server asks to slow down."""
-    for attempt in range(attempts):
-        last = attempt == attempts - 1
-        try:
-            with client.stream("GET", url) as stream:
-                answer = read_answer(stream, MAX_BYTES, seconds=300)
-        except (httpx.TransportError, TimeoutError):
-            if last:
-                raise
-        else:
-            if last or (answer.status_code < 500 and answer.status_code != 429):
-                return answer
-        time.sleep(wait * 2**attempt)
-    raise AssertionError("unreachable")
+    return answer.content
 
 
 def _check(path: Path, source: ResultsSource, study: str) -> None:

@@ -105,21 +105,6 @@ def task_facts(names: Iterable[str]) -> dict[str, tuple[str, str]]:
     return facts
 
 
-def prompt_statistics(prompts: pd.DataFrame) -> pd.DataFrame:
-    """Words per prompt (split at white space, repeats kept): one row per generator and one for all of them.
-
-    Columns generator, prompts, distinct, tasks, words_mean, words_sd (ddof 0).
-    """
-    rows = []
-    groups: list[tuple[str, pd.DataFrame]] = [("all", prompts)]
-    groups += [(str(k), g) for k, g in prompts.groupby("generator", sort=True)]
-    for name, part in groups:
-        words = part["text"].str.split().str.len()
-        rows.append({"generator": name, "prompts": len(part), "distinct": part.drop_duplicates(["task", "text"]).shape[0],
-                     "tasks": part["task"].nunique(), "words_mean": words.mean(), "words_sd": words.std(ddof=0)})  # fmt: skip
-    return pd.DataFrame(rows)
-
-
 def _sort_in(tally: _Tally, path: PurePosixPath, content: bytes | str) -> None:
     """Decide by its place and shape what a file is; everything else becomes a problem."""
     inner = inner_path(path)

@@ -59,7 +59,7 @@ def agreement_table(
         }
         if m > 1 and n > 2:
             ranks = stats.rankdata([levelled(row) for row in scores], axis=1)
-            row["kendall_w"] = w = float(kendall_w(ranks))
+            row["kendall_w"] = w = kendall_w(ranks)
             if np.isfinite(w):
                 # Shuffling leaves each model's ties as they are, so W grows with the squared rank sums alone.
                 sums = rng.permuted(np.broadcast_to(ranks, (permutations, m, n)), axis=2).sum(axis=1)
@@ -74,20 +74,19 @@ def agreement_table(
     return table
 
 
-def kendall_w(ranks: np.ndarray) -> float:
-    """Kendall's coefficient of concordance of a (raters, items) array of mid-ranks, corrected for ties.
+def kendall_w(scores: np.ndarray) -> float:
+    """Kendall's coefficient of concordance of a (raters, items) array, corrected for ties.
 
-    12 S / (m^2 (n^3 - n) - m T), S the sum of squared deviations of the rank sums, T the tie terms t^3 - t.
+    W = chi2 / (m (n - 1)) with Friedman's chi2 over n items (Kendall and Babington Smith 1939, 10.1214/aoms/1177732186);
+    NaN where one rater's scores are all equal. At least 3 items.
+
+    >>> kendall_w(np.array([[1, 2, 3], [1, 2, 3]])), kendall_w(np.array([[1, 2, 3], [3, 2, 1]]))
+    (1.0, 0.0)
     """
-    m, n = ranks.shape
-    total = ranks.sum(axis=0)
-    deviation = float(((total - total.mean()) ** 2).sum())
-    counts = [np.unique(row, return_counts=True)[1] for row in ranks]
-    ties = float(sum((c**3 - c).sum() for c in counts))
-    if any(len(c) == 1 for c in counts):
-        return np.nan
-    bottom = m**2 * (n**3 - n) - m * ties
-    return 12 * deviation / bottom if bottom > 0 else np.nan
+    m, n = scores.shape
+    if (np.ptp(scores, axis=1) == 0).any():
+        return float("nan")
+    return float(stats.friedmanchisquare(*scores.T).statistic / (m * (n - 1)))
 
 
 def traits(cells: pd.DataFrame, languages: Iterable[str] = ("eng",)) -> pd.DataFrame:

@@ -12,10 +12,6 @@ from helpers.display.marks import model_highlight, plain
 from helpers.display.tables import visible_whitespace
 from helpers.sensitivity.agreement import trait_name
 
-LABEL_COLOURS = {
-    "inflated": PALETTE[4], "representative": "#0e9d7a", "deflated": "#386ae1", "undecided": "#565c66",
-}  # fmt: skip
-
 
 def strips(cells: pd.DataFrame) -> Any:
     """One tick per prompt and one row per model in a panel per task; the default is a diamond, the mean a bar.
