@@ -18,7 +18,10 @@ from helpers.base.ranking import metrics
 
 TIE = 1e-6  # cosines that differ by less are equal: two encodings of one text differ by about 2e-7
 
-POOLS = ("normal", "random", "paraphrase")
+POOL_NAMES = {"normal": "targets alone", "random": "with foreign queries", "paraphrase": "with paraphrases"}
+
+
+POOLS = tuple(POOL_NAMES)
 
 
 @dataclass

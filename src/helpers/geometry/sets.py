@@ -18,7 +18,7 @@ from helpers.study.run import run_folder
 from helpers.study.spec import Study, TaskSpec
 from helpers.tasks.files import read_file
 from helpers.tasks.load import load_task, subset_data, task_names
-from helpers.tasks.search import SearchSet, search_set
+from helpers.tasks.search import SearchSet, document_texts, search_set
 from helpers.tasks.search_files import read_search
 
 FOLDER_FILES = ("corpus", "queries", "qrels")
@@ -56,7 +56,7 @@ def instructed_sets(study: Study) -> list[InstructedSet]:
     for task, wholes, extra, bank in loaded:
         others = [s for other, sets, _, _ in loaded if other is not task for s in sets]
         for whole in wholes:
-            limited = _limited(whole, task.n_queries or spec.n_queries, study.seed)
+            limited = whole.sample(task.n_queries or spec.n_queries, study.seed)
             source = _add_paraphrases(limited, task, study)
             left_out = [t for q, t in whole.queries.items() if q not in limited.queries]
             subsets = [t for s in wholes if s is not whole for t in s.queries.values()]
@@ -132,15 +132,7 @@ def folder_search_set(folder: Path, split: str = "test") -> SearchSet:
     Target text is title and text joined, as mteb joins them. Checked as the data of mteb's tasks are (`read_search`).
     """
     found = read_search(folder, folder, split, [split])
-    titles = (
-        found["corpus"]["title"][:]
-        if "title" in found["corpus"].column_names
-        else [""] * len(found["corpus"])
-    )
-    texts = [
-        f"{title} {text}".strip() for title, text in zip(titles, found["corpus"]["text"][:], strict=True)
-    ]
-    targets = dict(zip(found["corpus"]["id"][:], texts, strict=True))
+    targets = dict(zip(found["corpus"]["id"][:], document_texts(found["corpus"]), strict=True))
     asked = dict(zip(found["queries"]["id"][:], found["queries"]["text"][:], strict=True))
     return SearchSet(folder.name, "default", split, "English", asked, targets, found["relevant_docs"])
 
@@ -171,25 +163,6 @@ def _other_splits(task: Any, whole: SearchSet) -> Iterator[str]:
     for split in subset_data(task, whole.subset):
         if split != whole.split:
             yield from search_set(task, whole.subset, split).queries.values()
-
-
-def _limited(whole: SearchSet, limit: int | None, seed: int) -> SearchSet:
-    """At most `limit` queries, drawn without replacement with the seed; targets stay as they are."""
-    import random
-
-    if limit is None or limit >= len(whole.queries):
-        return whole
-    keep = set(random.Random(seed).sample(sorted(whole.queries), limit))
-    return SearchSet(
-        whole.task,
-        whole.subset,
-        whole.split,
-        whole.language,
-        {q: t for q, t in whole.queries.items() if q in keep},
-        whole.targets,
-        {q: r for q, r in whole.qrels.items() if q in keep},
-        {q: t for q, t in whole.paraphrases.items() if q in keep},
-    )
 
 
 def _add_paraphrases(limited: SearchSet, task: GeometryTask, study: Study) -> str:

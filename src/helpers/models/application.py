@@ -18,11 +18,9 @@ from helpers.base.errors import StudyError
 from helpers.models.role import Role
 from helpers.models.shape import Model
 from helpers.prompts.prompt import Prompt
+from helpers.tasks.kinds import SIDED_TYPES
 
 Application = Literal["raw", "template"]
-
-
-SIDED_TYPES = ("Retrieval", "Reranking", "InstructionRetrieval", "InstructionReranking")
 
 
 DOCUMENT_PROMPT_NAMES = ("document", "passage", "corpus")

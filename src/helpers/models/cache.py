@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+from numpy.lib.format import open_memmap
 
 from helpers.base.errors import StudyError
 from helpers.base.files import replacing
@@ -82,15 +83,12 @@ class EmbeddingCache:
     def write(self, key: str, matrix: np.ndarray, rows: np.ndarray | None = None) -> None:
         """Keep a matrix, or the given rows of it, without a second copy of it in memory."""
         rows = np.arange(len(matrix)) if rows is None else rows
-        header = {
-            "descr": np.lib.format.dtype_to_descr(matrix.dtype),
-            "fortran_order": False,
-            "shape": (len(rows), *matrix.shape[1:]),
-        }
-        with replacing(self.path(key)) as temporary, open(temporary, "wb") as file:
-            np.lib.format.write_array_header_1_0(file, header)
+        shape = (len(rows), *matrix.shape[1:])
+        with replacing(self.path(key)) as temporary:
+            kept = open_memmap(temporary, mode="w+", dtype=matrix.dtype, shape=shape)
             for start in range(0, len(rows), WRITTEN_ROWS):
-                file.write(np.ascontiguousarray(matrix[rows[start : start + WRITTEN_ROWS]]).data)
+                kept[start : start + WRITTEN_ROWS] = matrix[rows[start : start + WRITTEN_ROWS]]
+            kept.flush()
 
     def shrink(self) -> int:
         """Remove the longest unread matrices until the folder fits its bound; the number of removed files."""

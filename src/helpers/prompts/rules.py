@@ -12,33 +12,12 @@ from functools import cache
 
 from helpers.prompts.context import TaskContext, data_set_names
 from helpers.prompts.lexicon import CODES, COMMON, LANGUAGES
-
-# Words that belong to one family of tasks. A prompt drifts when it has words of another family and none of its own.
-FAMILIES: dict[str, str] = {
-    "Retrieval": r"retriev\w*|search\w*|find\w*|quer(?:y|ies)|look(?:ing)? up|answer\w*|relevant|evidence|question\w*",
-    "Classification": r"classif\w*|categor\w*|label\w*|class(?:es)?|sentiment|polarity|kind|detect\w*|which|decide",
-    "Clustering": r"cluster\w*|group\w*|theme\w*|together|topic\w*|partition\w*|like goes with like",
-    "STS": r"similar\w*|compar\w*|mean(?:s|ing)?|paraphras\w*|equivalen\w*|semantic\w*|same|close\w*|grad(?:e|ed|ing)"
-    r"|agree\w*",
-    "BitextMining": r"translat\w*|parallel|bitext|counterpart|other language|another language|cross-?lingual\w*"
-    r"|aligned",
-}
-
+from helpers.tasks.kinds import TASK_WORDS
 
 _LIKE = {
     "Reranking": "Retrieval", "InstructionRetrieval": "Retrieval", "InstructionReranking": "Retrieval",
     "MultilabelClassification": "Classification", "PairClassification": "STS", "Summarization": "STS",
 }  # fmt: skip
-
-
-# Verbs of drift are narrower than a family's own words: "same group" is no drift of clustering towards similarity.
-VERBS: dict[str, str] = {
-    "Retrieval": r"retriev\w*|search(?:ing)?",
-    "Classification": r"classif\w*|categori[sz]\w*",
-    "Clustering": r"cluster\w*",
-    "STS": r"similarity|paraphras\w*",
-    "BitextMining": r"translat\w*|bitext",
-}
 
 
 # "Generate a representation" is what an embedding model does.
@@ -144,9 +123,9 @@ def task_drift(case: Case) -> str | None:
     if case.context is None:
         return None
     own = _LIKE.get(case.context.type, case.context.type)
-    if own not in FAMILIES or re.search(rf"\b(?:{FAMILIES[own]})\b", case.text, re.I):
+    if own not in TASK_WORDS or re.search(rf"\b(?:{TASK_WORDS[own].family})\b", case.text, re.I):
         return None
-    for family, verbs in VERBS.items():
+    for family, (_, _, verbs) in TASK_WORDS.items():
         found = re.search(rf"\b(?:{verbs})\b", case.text, re.I) if family != own else None
         if found:
             return f"'{found.group()}' belongs to {family}, the task is {case.context.type}"

@@ -9,11 +9,9 @@ import pandas as pd
 
 from helpers.display import marks as mk
 from helpers.display.marks import plain
+from helpers.geometry.pools import POOL_NAMES
 
 PANEL = {"width": 470, "height": {"step": 26}}
-
-
-POOL_NAMES = {"normal": "targets alone", "random": "and foreign queries", "paraphrase": "and paraphrases"}
 
 
 def intervals(models: pd.DataFrame) -> Any:

@@ -16,6 +16,7 @@ from helpers.base.names import unknown
 from helpers.base.phrases import count, is_lowest, listed, out_of, signed
 from helpers.base.ties import levelled
 from helpers.geometry.paper import distractor_summary
+from helpers.geometry.pools import POOLS
 from helpers.geometry.relevance import statistics_rows
 from helpers.study.run import run_folder
 from helpers.sweep.variants import distinct
@@ -27,9 +28,6 @@ MODELS = ["study", "model", "tasks", *REPORTED, "cv_median", "inflated", "deflat
 
 
 SHARED = ["model", "task", "study", "n_prompts", "default", "mean", "cv", "percentile", "label", "data"]
-
-
-POOLS = ["normal", "random", "paraphrase"]
 
 
 MOVED = ["displacement", "similarity_improvement", "angulation"]

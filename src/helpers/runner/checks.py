@@ -10,8 +10,9 @@ from helpers.base.files import project_path
 from helpers.base.names import unknown
 from helpers.study.run import run_folder
 from helpers.study.spec import Study, TaskSpec
+from helpers.tasks.kinds import SIDED_TYPES
 
-SEARCHED = ("Retrieval", "Reranking", "InstructionRetrieval", "InstructionReranking", "BitextMining")
+SEARCHED = (*SIDED_TYPES, "BitextMining")
 
 
 def check_references(study: Study) -> None:

@@ -9,24 +9,13 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from helpers.base.names import language_name
 from helpers.base.stats import adjusted
 from helpers.base.ties import levelled
 from helpers.scores.cells import prompt_scores
-
-TASK_WORDS = {
-    "Retrieval": r"retriev|search|quer|passage|document|relevan",
-    "Classification": r"classif|categor|label|sentiment|predict",
-    "Clustering": r"cluster|group|topic",
-    "STS": r"similar|semantic|paraphras|compar",
-    "BitextMining": r"bitext|parallel|translat|align",
-}
-
+from helpers.tasks.kinds import TASK_WORDS
 
 TRAITS = ("n_words", "n_characters", "ends_in_colon", "names_task", "names_data_set", "names_language")
-
-
-LANGUAGES = {"eng": "english", "deu": "german", "fra": "french", "fin": "finnish", "rus": "russian", "jpn": "japanese",
-             "spa": "spanish", "tha": "thai", "zho": "chinese", "ara": "arabic"}  # fmt: skip
 
 
 def agreement_table(
@@ -96,14 +85,13 @@ def traits(cells: pd.DataFrame, languages: Iterable[str] = ("eng",)) -> pd.DataF
     letters that is not such a word; names_language: a language's code or English name among `languages`.
     """
     prompts = cells[cells["kind"] == "prompt"].drop_duplicates(["task", "prompt_id"])
-    language = "|".join(
-        rf"\b{c}\b|\b{LANGUAGES[c]}\b" if c in LANGUAGES else rf"\b{re.escape(c)}\b" for c in languages
-    )
+    names = [name.lower() for code in languages for name in (code, language_name(code))]
+    language = "|".join(rf"\b{re.escape(name)}\b" for name in names)
     rows = []
     for task, kind, key, text in prompts[["task", "task_type", "prompt_id", "prompt"]].to_numpy():
         text = str(text)
         low = text.lower()
-        about = TASK_WORDS.get(str(kind), r"(?!)")
+        about = TASK_WORDS[kind].naming if kind in TASK_WORDS else r"(?!)"
         name = [w.lower() for w in re.findall(r"[A-Z]?[a-z]+|[A-Z]{2,}", str(task))]
         own = [w for w in name if len(w) >= 4 and not re.search(about, w) and not _is_task_word(w)]
         rows.append({
@@ -183,4 +171,6 @@ def trait_effects(
 
 
 def _is_task_word(word: str) -> bool:
-    return word in ("task", "hard", "negatives") or any(re.search(p, word) for p in TASK_WORDS.values())
+    return word in ("task", "hard", "negatives") or any(
+        re.search(words.naming, word) for words in TASK_WORDS.values()
+    )

@@ -6,10 +6,9 @@ from typing import Any
 
 from helpers.study.spec import Study, TaskSpec
 from helpers.tasks.checks import columns_of
+from helpers.tasks.kinds import CLASSIFIED
 from helpers.tasks.load import load_task, subset_data, task_class
-
-TRAINED = ("Classification", "MultilabelClassification")
-
+from helpers.tasks.search import document_texts
 
 Counts = tuple[
     int, int, int
@@ -49,7 +48,7 @@ def _loaded_counts(task: Any, bitext_side: str) -> list[Counts]:
             rows = data[split]
             if isinstance(rows, dict):
                 queries, documents = _length(rows["queries"]["text"]), rows["corpus"]
-                texts = [text for text in _joined(documents) if text not in seen]
+                texts = [text for text in document_texts(documents) if text not in seen]
                 seen |= set(texts)
                 found.append((queries[0], len(texts), queries[1] + sum(map(len, texts))))
                 continue
@@ -67,7 +66,7 @@ def _loaded_counts(task: Any, bitext_side: str) -> list[Counts]:
             count, characters = sum(n for n, _ in sizes), sum(c for _, c in sizes)
             drawn = _embedded(task, count)
             found.append((drawn, 0, round(characters * drawn / max(count, 1))))
-            if task.metadata.type in TRAINED and not task.is_cross_validation:
+            if task.metadata.type in CLASSIFIED and not task.is_cross_validation:
                 trained |= _trained_on(task, data[task.train_split])
         if trained:
             texts = data[task.train_split][task.input_column_name][:]
@@ -94,19 +93,13 @@ def _length(values: Any) -> tuple[int, int]:
     return len(texts), sum(len(text) for text in texts)
 
 
-def _joined(documents: Any) -> list[str]:
-    texts = documents["text"][:]
-    titles = documents["title"][:] if "title" in documents.column_names else [""] * len(texts)
-    return [f"{title or ''} {text}".strip() for title, text in zip(titles, texts, strict=True)]
-
-
 def _stated_counts(cls: Any, task: TaskSpec) -> list[Counts | None]:
     """Counts of each subset and split from mteb's descriptive statistics, None for one that they lack."""
     metadata = cls.metadata
     found: list[Counts | None] = []
     splits = [task.split] if task.split else list(metadata.eval_splits)
     stats: dict[str, Any] = metadata.descriptive_stats or {}
-    trains = metadata.type in TRAINED and not cls.is_cross_validation
+    trains = metadata.type in CLASSIFIED and not cls.is_cross_validation
     train = [cls.train_split] if trains else []
     for split in [*splits, *train]:
         whole = stats.get(split) or {}

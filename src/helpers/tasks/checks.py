@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from helpers.tasks.files import TRAINED, TaskFile, is_listed
+from helpers.tasks.files import TaskFile, is_listed
+from helpers.tasks.kinds import TRAINED
 
 MISSING = "the text is missing; leave the row out or give its text"
 

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from helpers.base.errors import StudyError
+from helpers.tasks.kinds import SIDED_TYPES, TRAINED
 
 # The names under which a column is found, its own first; of any other name only the task's own preparation may know.
 NAMES = {
@@ -101,10 +102,7 @@ def absent_subset(folder: Path, subset: str, task: Any) -> StudyError:
     )
 
 
-SEARCHED = ("Retrieval", "Reranking", "InstructionRetrieval", "InstructionReranking", "Any2AnyRetrieval")
-
-
-TRAINED = ("Classification", "MultilabelClassification", "Regression")
+SEARCHED = (*SIDED_TYPES, "Any2AnyRetrieval")
 
 
 def split_files(folder: Path, subset: str, task: Any) -> dict[str, TaskFile]:

@@ -13,6 +13,7 @@ from helpers.base.names import unknown
 from helpers.base.network import reason_behind
 from helpers.study.spec import Study, TaskSpec
 from helpers.tasks.files import SEARCHED, split_files, subset_folder
+from helpers.tasks.kinds import CLASSIFIED
 from helpers.tasks.rows import load_rows
 from helpers.tasks.search_files import read_search
 
@@ -166,9 +167,7 @@ def _parts(task: Any, subset: str, split: str) -> Iterator[tuple[str, Iterable[A
         yield "qrels", sorted((q, sorted(d.items())) for q, d in part["relevant_docs"].items())
         yield "top_ranked", sorted((part["top_ranked"] or {}).items())
         return
-    names = (
-        [split] if task.metadata.type not in ("Classification", "MultilabelClassification") else sorted(data)
-    )
+    names = [split] if task.metadata.type not in CLASSIFIED else sorted(data)
     for name in names:
         rows = data[name]
         for column in sorted(rows.column_names):

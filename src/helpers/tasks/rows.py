@@ -9,7 +9,8 @@ import pandas as pd
 
 from helpers.base.errors import StudyError
 from helpers.tasks.checks import check_rows, check_training, columns_of
-from helpers.tasks.files import TRAINED, TaskFile, is_listed
+from helpers.tasks.files import TaskFile, is_listed
+from helpers.tasks.kinds import TRAINED
 
 Files = dict[str, dict[str, TaskFile]]
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from helpers.base.errors import StudyError
+from helpers.base.names import language_name
 from helpers.tasks.load import subset_data
 
 
@@ -28,15 +29,30 @@ class SearchSet:
     qrels: dict[str, dict[str, int]]
     paraphrases: dict[str, str] = field(default_factory=dict)
 
+    def sample(self, n: int | None, seed: int = 42) -> SearchSet:
+        """The set with at most `n` queries (None: all), drawn without replacement; targets stay as they are.
 
-def search_set(
-    task: Any,
-    subset: str | None = None,
-    split: str | None = None,
-    max_queries: int | None = None,
-    seed: int = 42,
-) -> SearchSet:
-    """A loaded retrieval or bitext mining task as a `SearchSet`; `max_queries` draws that many without replacement.
+        >>> whole = SearchSet("t", "default", "test", "English", {"a": "A", "b": "B"}, {"1": "x"}, {"a": {"1": 1}})
+        >>> len(whole.sample(1).queries), len(whole.sample(1).targets), whole.sample(5) is whole
+        (1, 1, True)
+        """
+        if n is None or n >= len(self.queries):
+            return self
+        chosen = set(random.Random(seed).sample(sorted(self.queries), n))
+
+        def of_chosen(by_query: dict[str, Any]) -> dict[str, Any]:
+            return {query: value for query, value in by_query.items() if query in chosen}
+
+        return replace(
+            self,
+            queries=of_chosen(self.queries),
+            qrels=of_chosen(self.qrels),
+            paraphrases=of_chosen(self.paraphrases),
+        )
+
+
+def search_set(task: Any, subset: str | None = None, split: str | None = None) -> SearchSet:
+    """A loaded retrieval or bitext mining task as a `SearchSet`; by default its first subset and scored split.
 
     Bitext mining is searched from English into the other language, as in study 2, whichever column mteb puts first.
     """
@@ -44,29 +60,23 @@ def search_set(
     split = split or task.eval_splits[0]
     subset = subset or next(iter(task.hf_subsets))
     if kind == "BitextMining":
-        found = _bitext_set(task, subset, split)
-    elif isinstance(subset_data(task, subset).get(split), dict):
-        found = _retrieval_set(task, subset, split)
-    else:
-        raise StudyError(f"task {name} is {kind}; geometry and distractors need retrieval or bitext mining")
-    if max_queries is not None and max_queries < len(found.queries):
-        keep = set(random.Random(seed).sample(sorted(found.queries), max_queries))
-        found.queries = {q: t for q, t in found.queries.items() if q in keep}
-        found.qrels = {q: r for q, r in found.qrels.items() if q in keep}
-        found.paraphrases = {q: t for q, t in found.paraphrases.items() if q in keep}
-    return found
+        return _bitext_set(task, subset, split)
+    if isinstance(subset_data(task, subset).get(split), dict):
+        return _retrieval_set(task, subset, split)
+    raise StudyError(f"task {name} is {kind}; geometry and distractors need retrieval or bitext mining")
+
+
+def document_texts(corpus: Any) -> list[str]:
+    """The texts of a corpus (columns title and text) as mteb embeds them: title and text joined, stripped."""
+    titles = corpus["title"][:] if "title" in corpus.column_names else [""] * len(corpus)
+    return [f"{title or ''} {text}".strip() for title, text in zip(titles, corpus["text"][:], strict=True)]
 
 
 def _retrieval_set(task: Any, subset: str, split: str) -> SearchSet:
     from helpers.tasks.demo import demo_paraphrases
 
     data = subset_data(task, subset)[split]
-    columns = data["corpus"].column_names
-    titles = data["corpus"]["title"][:] if "title" in columns else [""] * len(data["corpus"])
-    targets = {
-        str(i): f"{title or ''} {text}".strip()
-        for i, title, text in zip(data["corpus"]["id"][:], titles, data["corpus"]["text"][:], strict=True)
-    }
+    targets = dict(zip(map(str, data["corpus"]["id"][:]), document_texts(data["corpus"]), strict=True))
     queries = dict(zip(map(str, data["queries"]["id"][:]), data["queries"]["text"][:], strict=True))
     qrels = {q: dict(r) for q, r in data["relevant_docs"].items() if q in queries}
     paraphrases = {q: p for q, p in demo_paraphrases(task.metadata.name).items() if q in queries}
@@ -97,11 +107,6 @@ def _bitext_set(task: Any, subset: str, split: str) -> SearchSet:
 
 
 def _language(task: Any, subset: str, position: int) -> str:
-    """English name of a subset's language at a position, from mteb's own list of languages."""
-    from mteb.languages import ISO_TO_LANGUAGE
-
+    """English name of a subset's language at a position."""
     tags = task.metadata.hf_subsets_to_langscripts.get(subset, [])
-    if not tags:
-        return ""
-    code = str(tags[min(position, len(tags) - 1)]).split("-")[0]
-    return str(ISO_TO_LANGUAGE.get(code, code)).split(" (")[0]
+    return language_name(str(tags[min(position, len(tags) - 1)]).split("-")[0]) if tags else ""

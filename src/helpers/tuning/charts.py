@@ -10,9 +10,8 @@ import pandas as pd
 from helpers.base.ties import levelled
 from helpers.display import marks
 from helpers.display.chart import MUTED, PALETTE
+from helpers.geometry.pools import POOL_NAMES
 from helpers.tuning.trained import name_of
-
-POOLS = {"normal": "targets alone", "random": "with foreign queries", "paraphrase": "with paraphrases"}
 
 
 def recall_dots(recalls: pd.DataFrame, metric: str = "recall_at_1") -> Any:
@@ -23,7 +22,7 @@ def recall_dots(recalls: pd.DataFrame, metric: str = "recall_at_1") -> Any:
     """
     rows = recalls[recalls["metric"] == metric].copy()
     rows["low_end"], rows["high_end"] = rows["before"] + rows["low"], rows["before"] + rows["high"]
-    rows["searched"] = rows["pool"].map(POOLS)
+    rows["searched"] = rows["pool"].map(POOL_NAMES)
     rows, models = _named(rows, "model")
     tips = [(c, "+.3f") for c in ("difference", "low", "high")]
     base = alt.Chart(rows).encode(
@@ -33,7 +32,7 @@ def recall_dots(recalls: pd.DataFrame, metric: str = "recall_at_1") -> Any:
     )
     value = alt.X("value:Q", title=metric.replace("_", " "), scale=alt.Scale(domain=[0, 1]))
     layers = marks.point_with_interval(base, value, "low_end", "high_end", colour=None)
-    facets: dict[str, Any] = {"column": alt.Column("searched:N", title=None, sort=list(POOLS.values()))}
+    facets: dict[str, Any] = {"column": alt.Column("searched:N", title=None, sort=list(POOL_NAMES.values()))}
     if rows["language"].nunique() > 1:
         facets["row"] = alt.Row("language:N", title=None)
     return layers.properties(width=190, height=22 * len(models)).facet(**facets)
@@ -41,7 +40,7 @@ def recall_dots(recalls: pd.DataFrame, metric: str = "recall_at_1") -> Any:
 
 def dev_curves(log: pd.DataFrame) -> Any:
     """Recall@1 on the dev part per step, one line per pool, one panel per training (the paper's checkpoint figures)."""
-    names = {f"dev_recall_at_1_{pool}": name for pool, name in POOLS.items()}
+    names = {f"dev_recall_at_1_{pool}": name for pool, name in POOL_NAMES.items()}
     rows = marks.lengthened(log, names, "pool", "recall").dropna(subset=["recall"])
     return _course(
         rows[["preset", "seed", "step", "pool", "recall"]],
@@ -49,7 +48,7 @@ def dev_curves(log: pd.DataFrame) -> Any:
         color=alt.Color(
             "pool:N",
             title="pool",
-            scale=alt.Scale(domain=list(POOLS.values()), range=[PALETTE[0], PALETTE[1], PALETTE[4]]),
+            scale=alt.Scale(domain=list(POOL_NAMES.values()), range=[PALETTE[0], PALETTE[1], PALETTE[4]]),
         ),
         tooltip=marks.tooltip("training", "pool", "step:Q", ("recall", ".3f")),
     )

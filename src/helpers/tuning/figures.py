@@ -5,12 +5,13 @@ from __future__ import annotations
 import pandas as pd
 
 from helpers.display.figure import Absent, Figure
+from helpers.geometry.pools import POOLS
 from helpers.tuning import charts, words
 
 
 def dev(log: pd.DataFrame) -> Figure | Absent:
     """Recall@1 on the dev part while training, in three pools. log: `log_table`."""
-    if not any(f"dev_recall_at_1_{pool}" in log for pool in charts.POOLS):
+    if not any(f"dev_recall_at_1_{pool}" in log for pool in POOLS):
         return Absent("fig-dev", "No training was measured on a dev part.")
     alt = "Line charts, one per training: recall at 1 on the dev part's questions per step, in three pools."
     return Figure("fig-dev", charts.dev_curves(log), words.dev(log), alt)

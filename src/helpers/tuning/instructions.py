@@ -4,38 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from helpers.base.stats import paired_interval
 from helpers.base.ties import levelled
 from helpers.geometry.measurement import bank_for, embedder, geometry_table, measure
+from helpers.geometry.measures import MEASURES
 from helpers.geometry.sets import InstructedSet
 from helpers.models.load import LoadedModel
 from helpers.study.geometry import GeometrySpec
 from helpers.study.tuning import FinetuningSpec
 from helpers.tuning.trained import BASELINE
 
-STRUCTURE = ["displacement", "similarity_improvement", "angulation", "selectivity"]
-
 
 def limited(sets: Sequence[InstructedSet], n: int, seed: int) -> list[InstructedSet]:
     """The sets with at most n queries each, drawn without replacement; targets stay as they are. No set for n = 0."""
-    return [_limited(chosen, n, seed) for chosen in sets] if n else []
-
-
-def _limited(whole: InstructedSet, n: int, seed: int) -> InstructedSet:
-    one = whole.search
-    if n >= len(one.queries):
-        return whole
-    keep = set(np.random.default_rng(seed).permutation(sorted(one.queries))[:n])
-    fewer: dict[str, Any] = {
-        name: {query: value for query, value in getattr(one, name).items() if query in keep}
-        for name in ("queries", "qrels", "paraphrases")
-    }
-    return replace(whole, search=replace(one, **fewer))
+    return [replace(chosen, search=chosen.search.sample(n, seed)) for chosen in sets] if n else []
 
 
 def measured(
@@ -98,5 +83,5 @@ def structure_table(geometry: pd.DataFrame) -> pd.DataFrame:
     rows = geometry[~geometry["control"].astype(bool) & geometry["group"].ne("none")]
     kinds = rows["relevant"].map({True: "relevant", False: "other"}).rename("instructions")
     groups = rows.groupby(["preset", "seed", kinds], sort=False)
-    means = groups[[*STRUCTURE, "score"]].mean()
+    means = groups[[*MEASURES, "score"]].mean()
     return means.assign(n_instructions=groups["instruction_id"].nunique()).reset_index()
