@@ -207,7 +207,7 @@ def test_every_sentence_about_tables_is_among_those_that_were_permuted():
     elsewhere = {
         "relevance", "wins",  # tested by themselves above
         "honest",  # a mean over rows
-        "absent_defaults", "candidates",  # a count; rows named in the order of the scenario table
+        "absent_defaults", "unequal_prompts", "candidates",  # counts; rows named in the order of the scenario table
         "audit", "comparability", "consequences", "public_scope",  # tests/sensitivity/test_audit.py
         "triangle", "prompt_similarity",  # counts and shares: test_claims
         "separability", "failures", "map",  # its test draws labels by position; names and reasons

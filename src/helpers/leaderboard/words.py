@@ -6,6 +6,7 @@ from itertools import combinations
 
 import pandas as pd
 
+from helpers.base.extremes import numbers_of_prompts
 from helpers.base.phrases import choose, count, is_highest, is_lowest, listed, out_of, signed
 from helpers.base.ties import compare
 from helpers.display import Said
@@ -76,6 +77,21 @@ def boards(agreed: pd.DataFrame) -> Said:
         return Said("The order of the models on the default board cannot be compared with another")
     moving = out_of(int((others["moved"] > 0).sum()), len(others), "board")
     return Said(f"{moving} {choose(len(others), 'ranks', 'rank')} the models otherwise than the defaults")
+
+
+def unequal_prompts(cells: pd.DataFrame) -> list[dict[str, str]]:
+    """That models have unequal numbers of prompts, and what is done about it; nothing where they are equal."""
+    numbers = numbers_of_prompts(cells)
+    unequal = numbers[numbers["fewest"] < numbers["most"]]
+    if unequal.empty:
+        return []
+    text = (
+        f"On {out_of(len(unequal), len(numbers), 'task')} models have unequal numbers of prompts "
+        f"({unequal['fewest'].min():.0f} to {unequal['most'].max():.0f}). On boards and in the headline table best and worst "
+        "are therefore those expected of as many prompts as every model has there; ranks that can be reached and plans "
+        "choose among all prompts, so a model with more of them has more to choose from."
+    )
+    return [{"text": text, "figure": "tbl-boards"}]
 
 
 def ranks(table: pd.DataFrame) -> Said:

@@ -43,7 +43,7 @@ CHAPTERS = {
         "base.stats",
     ),
     "Leaderboards": (
-        *("leaderboard.rankings", "scores.extremes", "leaderboard.random_ranks", "leaderboard.manipulation"),
+        *("leaderboard.rankings", "base.extremes", "leaderboard.random_ranks", "leaderboard.manipulation"),
         *("leaderboard.gains", "leaderboard.draws", "leaderboard.headline", "report.compare"),
     ),
     "Instruction geometry": (
