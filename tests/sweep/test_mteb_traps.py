@@ -22,8 +22,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from datasets import Dataset
-from datasets.arrow_dataset import Column
-from mteb._create_dataloaders import create_dataloader
 from tiny import STATIC, prompt_rows, tiny_study
 from tiny_models import instruct, plain, random_sentence_transformer
 
@@ -37,10 +35,9 @@ from helpers.sweep.cell import make_cells
 from helpers.sweep.encoder import SweepEncoder
 from helpers.sweep.files import read_cell
 from helpers.sweep.group import run_group
-from helpers.sweep.mteb_patches import columns_read_at_once, prepare
 from helpers.sweep.run import run_sweep
 from helpers.sweep.store import group_folder
-from helpers.tasks.demo import DemoRetrieval, DemoSTS, DemoTopicClassification, read_jsonl
+from helpers.tasks.demo import DemoRetrieval, DemoSTS, read_jsonl
 from helpers.tasks.load import load_task
 
 RETRIEVAL, STS = DemoRetrieval.metadata, DemoSTS.metadata
@@ -70,44 +67,6 @@ def group(model: LoadedModel, task: str, folder: Path, *prompts: str, **keys: An
     assert report.failed == 0, report.reasons
     place = group_folder(folder, study.models[0], study.tasks[0])
     return [r for p in sorted(place.glob("*-*.json")) if (r := read_cell(p)) is not None]
-
-
-def test_t1_labels_are_read_once_and_not_row_by_row(monkeypatch: pytest.MonkeyPatch) -> None:
-    decoded: list[Any] = []
-    get, walk = Column.__getitem__, Column.__iter__
-    monkeypatch.setattr(Column, "__getitem__", lambda s, key: (decoded.append(key), get(s, key))[1])
-    monkeypatch.setattr(Column, "__iter__", lambda s: (decoded.append(row) or row for row in walk(s)))
-
-    def rows_decoded(task: Any) -> int:
-        task.load_data()
-        encoder = SweepEncoder(load_model(ModelSpec(**STATIC)))
-        encoder.prefixes = Prefixes("", "", "", "none", None)
-        decoded.clear()
-        task.evaluate(encoder, split="test", encode_kwargs={"batch_size": 32})
-        return len(decoded)
-
-    assert rows_decoded(DemoTopicClassification()) > 10_000
-    assert rows_decoded(prepare(DemoTopicClassification())) < 1_000  # the small training sets
-
-
-def test_t1_texts_are_copied_at_once_and_not_row_by_row(monkeypatch: pytest.MonkeyPatch) -> None:
-    decoded: list[Any] = []
-    get = Column.__getitem__
-    monkeypatch.setattr(Column, "__getitem__", lambda s, key: (decoded.append(key), get(s, key))[1])
-    texts = [f"text {n}" for n in range(100)]
-
-    def given() -> Any:
-        decoded.clear()
-        rows = Dataset.from_dict({"text": texts})
-        return create_dataloader(
-            rows, task_metadata=DemoTopicClassification.metadata, input_column="text"
-        ).dataset
-
-    assert given()["text"][:] == texts and len(decoded) > 100
-    with columns_read_at_once():
-        found = given()
-        assert decoded == [slice(None)] and found["text"][:] == texts
-    assert given() and len(decoded) > 100
 
 
 def test_t3_a_long_prompt_with_line_breaks_is_stored_and_exported(tmp_path: Path) -> None:

@@ -22,9 +22,10 @@ from helpers.models.role import Role
 from helpers.models.shape import pools_prompt, uses_chat_template
 from helpers.study.spec import Study
 from helpers.sweep.cell import Cell, keeps_stock_batches
-from helpers.sweep.encoder import SweepEncoder, searched_with
+from helpers.sweep.encoder import SweepEncoder
 from helpers.sweep.files import write_cell
 from helpers.sweep.inputs import describe_inputs
+from helpers.sweep.mteb_patches import searched_with
 from helpers.sweep.probe import probe
 from helpers.sweep.score import evaluate, unit_scores
 from helpers.sweep.store import GroupReport

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from helpers.study.spec import Study, TaskSpec
+from helpers.sweep.mteb_patches import drawn_rows
 from helpers.tasks.checks import columns_of
 from helpers.tasks.kinds import CLASSIFIED
 from helpers.tasks.load import load_task, subset_data, task_class
@@ -79,12 +80,7 @@ def _trained_on(task: Any, train: Any) -> set[int]:
     if task.metadata.type == "MultilabelClassification":
         labels = {label for row in train[task.label_column_name] for label in row}
         return set(range(min(len(train), task.samples_per_label * task.n_experiments * len(labels))))
-    rows: set[int] = set()
-    order = None
-    for experiment in range(task.n_experiments):
-        _, order, chosen = task._undersample_data(train, experiment, order)
-        rows |= set(chosen)
-    return rows
+    return drawn_rows(task, train)
 
 
 def _length(values: Any) -> tuple[int, int]:

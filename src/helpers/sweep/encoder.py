@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from helpers.base.errors import StudyError
-from helpers.models.application import Prefixes, has_sides
+from helpers.models.application import Prefixes
 from helpers.models.cache import texts_digest
 from helpers.models.embed import embed_in_stock_batches, embed_many, stock_vectors
 from helpers.models.load import LoadedModel
 from helpers.models.role import Role
+from helpers.sweep.mteb_patches import batch_texts, retrieval_texts
 
 DOCUMENT_BLOCK = 50_000
 
@@ -63,32 +64,19 @@ class SweepEncoder:
         prompt_type: Any = None,
         **kwargs: Any,
     ) -> np.ndarray:
-        dataset = inputs.dataset
-        texts = (
-            dataset["text"][:] if "text" in dataset.column_names else [t for b in inputs for t in b["text"]]
-        )
+        texts = batch_texts(inputs)
         role: Role = prompt_type.value if prompt_type is not None else None
-        return self.vectors(self._side(task_metadata, role, texts), list(texts))
+        return self.vectors(self._side(task_metadata, role, texts), texts)
 
     def index(self, corpus: Any, *, task_metadata: Any, **kwargs: Any) -> None:
         """Keep the corpus; its texts and ids, the same for all prompts, are read once (mteb: at each evaluation)."""
-        from mteb._create_dataloaders import _retrieval_texts
-        from mteb.types import PromptType
-
         if self._corpus is None or self._corpus[0] is not corpus:
-            self._corpus = (
-                corpus,
-                list(_retrieval_texts(corpus, PromptType.document)[:]),
-                list(corpus["id"][:]),
-            )
+            self._corpus = corpus, retrieval_texts(corpus, "document"), list(corpus["id"][:])
 
     def search(
         self, queries: Any, *, task_metadata: Any, top_k: int, top_ranked: Any = None, **kwargs: Any
     ) -> dict[str, dict[str, float]]:
         """The top_k most similar documents per query, with mteb's similarity for this model, in blocks."""
-        from mteb._create_dataloaders import _retrieval_texts
-        from mteb.types import PromptType
-
         if self._corpus is None:
             raise StudyError("the corpus must be indexed before it is searched")
         if top_ranked is not None:
@@ -96,7 +84,7 @@ class SweepEncoder:
                 queries, task_metadata=task_metadata, top_k=top_k, top_ranked=top_ranked, **kwargs
             )
         _, texts, ids = self._corpus
-        question = self.vectors("query", list(_retrieval_texts(queries, PromptType.query)[:]))
+        question = self.vectors("query", retrieval_texts(queries, "query"))
         documents = self.vectors("document", texts)
         best, places = self._top(question, documents, min(top_k, len(ids)))
         self.results = {
@@ -214,22 +202,10 @@ class SweepEncoder:
         from mteb.models.search_wrappers import SearchEncoderWrapper
 
         wrapper = SearchEncoderWrapper(self)
-        wrapper.task_corpus = self._corpus[0] if self._corpus else None
+        names = ("task_metadata", "hf_split", "hf_subset", "encode_kwargs")
+        wrapper.index(self._corpus[0] if self._corpus else None, **{name: kwargs[name] for name in names})
         self.results = dict(wrapper.search(queries, **kwargs))
         return self.results
-
-
-def searched_with(task: Any, subset: str, split: str) -> list[str] | None:
-    """Bitext mining: the texts that mteb searches with (its first column); None for other tasks."""
-    from helpers.tasks.load import subset_data
-
-    if task.metadata.type != "BitextMining" or getattr(task, "parallel_subsets", False):
-        return None
-    return list(subset_data(task, subset)[split]["sentence1"][:])
-
-
-def sides_of(task_metadata: Any) -> tuple[str, ...]:
-    return ("query", "document") if has_sides(task_metadata) else ("both",)
 
 
 def _tensor(embeddings: Any) -> Any:

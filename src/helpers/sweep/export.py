@@ -134,11 +134,8 @@ def _remove(folder: Path, path: Path) -> None:
 
 def _file_name(meta: Any, record: dict[str, Any]) -> str:
     """The path below the run folder, as mteb's own cache names it."""
-    from mteb.models.model_meta import _serialize_experiment_kwargs_to_name
-
-    experiment = _serialize_experiment_kwargs_to_name(meta.experiment_kwargs)
     parts = [str(meta.name).replace("/", "__"), str(meta.revision)]
-    parts += ["experiments", experiment] if experiment else []
+    parts += ["experiments", meta.experiment_name] if meta.experiment_name else []
     return "/".join(
         part if is_plain(part) else safe_name(part)
         for part in [RESULTS, *parts, f"{record['slot']['task']}.json"]

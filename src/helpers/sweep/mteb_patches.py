@@ -1,13 +1,28 @@
-"""What depends on the inside of mteb; read this file when mteb is upgraded."""
+"""What depends on the inside of mteb: read this file when mteb is upgraded.
+
+Each function says which behaviour of mteb it works around; `tests/sweep/test_mteb_patches.py` fails where mteb does not
+show it any more. Two rooms below this one use a private name of mteb by themselves (`BELOW`), a test finds any other.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import importlib
+import random
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+
+from helpers.tasks.load import subset_data
+
+BELOW = {
+    "helpers.tasks.load": {
+        "_TASKS_REGISTRY"
+    },  # the classes of all tasks by name; `mteb.get_task` gives objects
+    "helpers.models.application": {"_resolve_prompt"},  # which of a model's prompts mteb takes for a task
+}
+
 
 COPIES_COLUMNS = (
     "_create_dataloaders", "_evaluators.text.bitext_mining_evaluator", "_evaluators.pair_classification_evaluator"
@@ -55,6 +70,53 @@ def prepare(task: Any) -> Any:
 
         task._calculate_scores, task._undersample_data = fast_scores, fast_undersample
     return task
+
+
+def restart_random_state(task: Any, seed: int) -> None:
+    """Give a task the random state of a new one: its clustering draws from one that goes on through evaluations.
+
+    mteb seeds a task once, when it is made; a second `evaluate` of the same object scores other samples of its texts.
+    """
+    task.seed = seed
+    task.rng_state, task.np_rng = random.Random(seed), np.random.default_rng(seed)
+
+
+def drawn_rows(task: Any, train: Any) -> set[int]:
+    """Rows of the training split that a classification task's experiments draw. No public function of mteb says which."""
+    rows: set[int] = set()
+    order = None
+    for experiment in range(task.n_experiments):
+        _, order, chosen = task._undersample_data(train, experiment, order)
+        rows |= set(chosen)
+    return rows
+
+
+def retrieval_texts(rows: Any, role: str) -> list[str]:
+    """Queries (`role` "query") or documents ("document") as mteb's own search reads them.
+
+    A document's title and text are joined, a query's instruction follows it. mteb does this inside its search; a model
+    with a `search` of its own, as the sweep's encoder, is given the raw columns.
+    """
+    from mteb._create_dataloaders import _retrieval_texts
+    from mteb.types import PromptType
+
+    return list(_retrieval_texts(rows, PromptType(role))[:])
+
+
+def batch_texts(inputs: Any) -> list[str]:
+    """The texts of the loader that mteb hands to `encode`, at once: the loader itself gives a batch of 32 at a time."""
+    rows = inputs.dataset
+    return list(rows["text"][:]) if "text" in rows.column_names else [t for b in inputs for t in b["text"]]
+
+
+def searched_with(task: Any, subset: str, split: str) -> list[str] | None:
+    """Bitext mining: the texts that mteb searches with, its first column; None for other tasks.
+
+    mteb embeds both columns without a role (`prompt_type` is None), so only the texts tell which side it is.
+    """
+    if task.metadata.type != "BitextMining" or getattr(task, "parallel_subsets", False):
+        return None
+    return list(subset_data(task, subset)[split]["sentence1"][:])
 
 
 class _ArrayLabels:
