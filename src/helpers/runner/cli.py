@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import errno
-import importlib.util
 import os
 import sys
 from typing import Any
@@ -164,13 +163,12 @@ def render(options: argparse.Namespace) -> int:
 def plan(options: argparse.Namespace) -> int:
     """`helpers plan`: the steps with the reason why each would run, then the sweep's cells and cost."""
     from helpers.runner.chain import plan_lines
+    from helpers.runner.plan import plan_text
 
     chain = _chain(options)
     print(f"{chain.study.title} ({chain.study.name})\n")
     print("\n".join(f"  {line}" for line in plan_lines(chain)))
-    sweep_plan = _optional("helpers.runner.plan", "plan_text")
-    if sweep_plan is not None:
-        print(f"\n{sweep_plan(chain.study, chain.folder)}")
+    print(f"\n{plan_text(chain.study, chain.folder)}")
     return 0
 
 
@@ -229,10 +227,9 @@ def studies(options: argparse.Namespace) -> int:
 
 def compare(options: argparse.Namespace) -> int:
     """`helpers compare`."""
-    action = _optional("helpers.report.compare", "compare_studies")
-    if action is None:
-        return _absent("compare")
-    print(action(options.studies))
+    from helpers.report.compare import compare_studies
+
+    print(compare_studies(options.studies))
     return 0
 
 
@@ -241,18 +238,6 @@ def fetch_published(rest: list[str]) -> int:
     from helpers.scores.download import main as fetch
 
     return fetch(rest)
-
-
-def _optional(module: str, name: str) -> Any:
-    """A function of a module that may not be there; an error inside a module that is there is not hidden."""
-    if importlib.util.find_spec(module) is None:
-        return None
-    return getattr(importlib.import_module(module), name, None)
-
-
-def _absent(name: str) -> int:
-    print(f"helpers: '{name}' is not part of this version", file=sys.stderr)
-    return 2
 
 
 if __name__ == "__main__":
