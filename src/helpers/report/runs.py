@@ -4,21 +4,13 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-from helpers.base.files import read_json
+from helpers.base.files import project_root, read_json
 from helpers.base.visible import show_controls
 from helpers.report.provenance import RECORD
-
-STEP_NAMES = {
-    "01": "prompt generation",
-    "02": "evaluation sweep",
-    "03": "inflation and deflation",
-    "04": "leaderboard manipulation",
-    "05": "instruction geometry",
-    "06": "distractor fine-tuning",
-}
 
 
 @dataclass
@@ -76,13 +68,21 @@ def _end_time(notes: dict[str, Any]) -> str:
     return str((notes.get("papermill") or {}).get("end_time") or "")
 
 
-def page_title(path: Path, step: str) -> str:
-    """The first heading of a notebook, else the step's name."""
+def page_title(path: Path) -> str:
+    """The first heading of a notebook, else the name of its file."""
     for cell in (read_json(path) or {}).get("cells", []):
-        source = "".join(cell.get("source", ""))
-        if cell.get("cell_type") == "markdown" and source.lstrip().startswith("# "):
-            return source.lstrip().split("\n", 1)[0][2:].strip()
-    return f"{int(step)} · {STEP_NAMES.get(step, step)}"
+        source = "".join(cell.get("source", "")).lstrip()
+        if cell.get("cell_type") == "markdown" and source.startswith("# "):
+            return source.split("\n", 1)[0][2:].strip()
+    return path.stem
+
+
+@cache
+def step_name(step: str) -> str:
+    """What a step does, from the first heading of its notebook: "03" -> "inflation and deflation"."""
+    for path in (project_root() / "notebooks").glob(f"{step}_*.ipynb"):
+        return page_title(path).partition(" · ")[2].lower()
+    return step
 
 
 def _study_words(name: str) -> tuple[str, str]:

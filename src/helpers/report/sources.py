@@ -19,7 +19,7 @@ from helpers.report.glossary import glossary_html, terms_html
 from helpers.report.markup import raw_html, scrub
 from helpers.report.methods import methods_source
 from helpers.report.provenance import RECORD, provenance
-from helpers.report.runs import STEP_NAMES, StudyRun
+from helpers.report.runs import StudyRun, step_name
 from helpers.report.study_pages import banner, run_card, study_page
 
 UNSEEN = {"parameters", "injected-parameters", "papermill-error-cell-tag"}
@@ -104,7 +104,7 @@ def notebook_page(notebook: Any, run: StudyRun, name: str, renderer: str) -> Any
     executed = (notebook.metadata.get("papermill") or {}).get("end_time") or ""
     recorded = notebook.metadata.get(RECORD)
     cells = [c for c in notebook.cells if not UNSEEN & set(c.metadata.get("tags", []))]
-    title = f"{int(step)} · {STEP_NAMES.get(step, step)}"
+    title = f"{int(step)} · {step_name(step)}"
     for cell in cells:
         if cell.cell_type == "markdown" and cell.source.lstrip().startswith("# "):
             first, _, rest = cell.source.lstrip().partition("\n")

@@ -10,7 +10,7 @@ import pandas as pd
 from helpers.display.tables import escaped, table
 from helpers.report.markup import raw_html, scrub
 from helpers.report.provenance import provenance
-from helpers.report.runs import STEP_NAMES, StudyRun, page_title
+from helpers.report.runs import StudyRun, page_title, step_name
 
 STATES = {"failed": "failed", "running": "was running or was stopped"}
 
@@ -30,7 +30,7 @@ def banner(run: StudyRun) -> str:
     for step, entry in run.incomplete.items():
         state = STATES.get(entry.get("state", ""), "has not run")
         reason = f": {escaped(scrub(entry['reason']))}" if entry.get("reason") else ""
-        rows.append(f"<li>Step {escaped(step)}, {escaped(STEP_NAMES.get(step, ''))}, {state}{reason}</li>")
+        rows.append(f"<li>Step {escaped(step)}, {escaped(step_name(step))}, {state}{reason}</li>")
     return (
         '<div class="hp-banner" role="note"><p><strong>This run is incomplete.</strong></p>'
         f"<ul>{''.join(rows)}</ul><p>Complete it with <code>{escaped(run.command)}</code>. "
@@ -116,8 +116,8 @@ def _spans(low: pd.Series, high: pd.Series, form: str) -> list[str | None]:
 def page_links(run: StudyRun, base: str) -> str:
     """One list item with a link per notebook page."""
     return "".join(
-        f'<li><a href="{base}{html.escape(path.stem)}.html">{escaped(page_title(path, step))}</a></li>'
-        for step, path in run.notebooks.items()
+        f'<li><a href="{base}{html.escape(path.stem)}.html">{escaped(page_title(path))}</a></li>'
+        for path in run.notebooks.values()
     )
 
 
@@ -128,8 +128,8 @@ def findings_html(run: StudyRun, findings: list[dict[str, str]], base: str, leve
     out, step = [], ""
     for entry in findings:
         if entry["step"] != step:
-            name = STEP_NAMES.get(entry["step"], entry["step"])
-            out.append(f"{'</ul>' if step else ''}<{level}>{escaped(name).capitalize()}</{level}><ul>")
+            name = escaped(step_name(entry["step"])).capitalize()
+            out.append(f"{'</ul>' if step else ''}<{level}>{name}</{level}><ul>")
             step = entry["step"]
         out.append(
             f"<li>{escaped(entry.get('text', ''))}{_see(run, step, entry.get('figure') or '', base)}</li>"

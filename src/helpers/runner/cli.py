@@ -9,7 +9,7 @@ import sys
 from typing import Any
 
 from helpers import __version__
-from helpers.runner.options import FETCH, chain_options, scaling_options, sweep_options
+from helpers.runner import options as op
 
 EXAMPLES = """examples:
   helpers report demo                      run all notebooks of the demo, then build the site
@@ -68,7 +68,7 @@ def parser() -> argparse.ArgumentParser:
     top.add_argument("--version", action="version", version=f"helpers {__version__}")
     commands = top.add_subparsers(title="commands", required=True, metavar="COMMAND")
 
-    def command(name: str, action: Any, text: str, example: str) -> argparse.ArgumentParser:
+    def command(name: str, action: Any, text: str, example: str, options: Any = None) -> None:
         added = commands.add_parser(
             name,
             help=text,
@@ -77,43 +77,24 @@ def parser() -> argparse.ArgumentParser:
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         added.set_defaults(action=action)
-        return added
+        if options is not None:
+            options(added)
 
-    for name, action, text in (
-        ("report", report, "run the notebooks of a study, then build the site"),
-        ("run", run, "run the notebooks of a study"),
-    ):
-        added = command(name, action, text, f"helpers {name} demo --from 03 --to 05")
-        chain_options(added)
-        added.add_argument(
-            "--force", action="store_true", help="run finished steps again (the sweep's cells are reused)"
-        )
-    chain_options(
-        command("plan", plan, "print what would run and what is done; runs nothing", "helpers plan small")
-    )
-    sweep_options(
-        command(
-            "sweep",
-            sweep,
-            "compute a study's missing cells and nothing else; may run many times at once on one run folder",
-            "helpers sweep paper-sensitivity --no-wait",
-        )
-    )
-    added = command(
-        "scaling",
-        scaling,
-        "simulate a study's sweep on several GPUs, from the costs of its run or from an estimate",
-        "helpers scaling paper-sensitivity --gpus 1 8 64",
-    )
-    scaling_options(added)
+    example = "demo --from 03 --to 05"
+    text = "run the notebooks of a study, then build the site"
+    command("report", report, text, f"helpers report {example}", op.run_options)
+    command("run", run, "run the notebooks of a study", f"helpers run {example}", op.run_options)
+    text = "print what would run and what is done; runs nothing"
+    command("plan", plan, text, "helpers plan small", op.chain_options)
+    text = "compute a study's missing cells and nothing else; may run many times at once on one run folder"
+    command("sweep", sweep, text, "helpers sweep paper-sensitivity --no-wait", op.sweep_options)
+    text = "simulate a study's sweep on several GPUs, from the costs of its run or from an estimate"
+    command("scaling", scaling, text, "helpers scaling paper-sensitivity --gpus 1 8 64", op.scaling_options)
     command("render", render, "build the site from the runs there are", "helpers render")
     command("studies", studies, "list the studies in data/studies", "helpers studies")
-
-    added = command(
-        "compare", compare, "compare two or more studies that were run", "helpers compare demo small"
-    )
-    added.add_argument("studies", nargs="+", metavar="STUDY")
-    command("fetch-published", fetch_published, "get the published scores of a study", FETCH)
+    text = "compare two or more studies that were run"
+    command("compare", compare, text, "helpers compare demo small", op.compare_options)
+    command("fetch-published", fetch_published, "get the published scores of a study", op.FETCH)
     return top
 
 

@@ -24,6 +24,17 @@ def chain_options(added: argparse.ArgumentParser) -> None:
     )
 
 
+def run_options(added: argparse.ArgumentParser) -> None:
+    chain_options(added)
+    added.add_argument(
+        "--force", action="store_true", help="run finished steps again (the sweep's cells are reused)"
+    )
+
+
+def compare_options(added: argparse.ArgumentParser) -> None:
+    added.add_argument("studies", nargs="+", metavar="STUDY")
+
+
 def sweep_options(added: argparse.ArgumentParser) -> None:
     added.add_argument("study", metavar="STUDY", help="as for `helpers run`")
     added.add_argument("--executor", choices=["auto", "process", "ray"], help="the study key sweep.executor")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import unicodedata
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
@@ -24,7 +24,7 @@ from helpers.study.tuning import FinetuningSpec
 Step = Literal["01", "02", "03", "04", "05", "06"]
 
 
-STEPS: tuple[Step, ...] = ("01", "02", "03", "04", "05", "06")
+STEPS: tuple[Step, ...] = get_args(Step)
 
 
 TASK_DATA_VARIABLE = "EMBEDDING_TASK_DATA"
@@ -102,7 +102,7 @@ class Study(Strict):
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9-]*$", max_length=100)
     title: str
     description: str = ""
-    steps: list[Step] = Field(["01", "02", "03", "04", "05", "06"], min_length=1)
+    steps: list[Step] = Field(list(STEPS), min_length=1)
     models: list[ModelSpec] = Field(default_factory=list)
     tasks: list[TaskSpec] = Field(default_factory=list)
     prompts: PromptsSpec | None = None
