@@ -20,7 +20,6 @@ TIE = 1e-6  # cosines that differ by less are equal: two encodings of one text d
 
 POOL_NAMES = {"normal": "targets alone", "random": "with foreign queries", "paraphrase": "with paraphrases"}
 
-
 POOLS = tuple(POOL_NAMES)
 
 

@@ -18,8 +18,6 @@ from helpers.geometry.relevance import statistics_rows
 from helpers.geometry.sets import InstructedSet
 from helpers.study.geometry import NONE_ID, GeometrySpec
 
-COLUMNS = ["kind", "item_id", "text", "instruction_id", "instruction", "x", "y"]
-
 
 def chosen_instructions(geometry: pd.DataFrame, n: int) -> pd.DataFrame:
     """At most `n` rows of one set's geometry: per group the best, then relevant ones, then the rest, each by score."""
@@ -55,11 +53,11 @@ def map_table(
     # Fewer neighbours than versions of a query would draw every query as an island of its own versions.
     n_neighbors = max(15, 3 * (len(instructions) + 1))
     table[["x", "y"]] = flatten(np.concatenate(vectors), seed, n_neighbors)
-    return table[COLUMNS].assign(seed=seed, n_neighbors=n_neighbors, min_dist=0.1, umap=version("umap-learn"))
+    return table.assign(seed=seed, n_neighbors=n_neighbors, min_dist=0.1, umap=version("umap-learn"))
 
 
 def flatten(vectors: np.ndarray, seed: int, n_neighbors: int = 15, min_dist: float = 0.1) -> np.ndarray:
-    """(n, 2) UMAP coordinates of unit vectors; one thread and a seed, so that they can be made again.
+    """(n, 2) UMAP coordinates (arXiv 1802.03426) of unit vectors; one thread and a seed: they can be made again.
 
     Neighbours by cosine distance are found here, exactly: umap would compile its own search for ten seconds.
     """

@@ -126,15 +126,14 @@ def read_paraphrases(path: Path, queries: dict[str, str], some: bool = True) -> 
 
 
 def folder_search_set(folder: Path, split: str = "test") -> SearchSet:
-    """A search set from `corpus`, `queries` and `qrels` Parquet files (BEIR columns), for data that mteb has no task
-    for.
+    """A search set from `corpus`, `queries` and `qrels` Parquet files (BEIR columns), for data that mteb does not know.
 
     Target text is title and text joined, as mteb joins them. Checked as the data of mteb's tasks are (`read_search`).
     """
-    found = read_search(folder, folder, split, [split])
-    targets = dict(zip(found["corpus"]["id"][:], document_texts(found["corpus"]), strict=True))
-    asked = dict(zip(found["queries"]["id"][:], found["queries"]["text"][:], strict=True))
-    return SearchSet(folder.name, "default", split, "English", asked, targets, found["relevant_docs"])
+    parts = read_search(folder, folder, split, [split])
+    targets = dict(zip(parts["corpus"]["id"][:], document_texts(parts["corpus"]), strict=True))
+    queries = dict(zip(parts["queries"]["id"][:], parts["queries"]["text"][:], strict=True))
+    return SearchSet(folder.name, "default", split, "English", queries, targets, parts["relevant_docs"])
 
 
 def _whole_sets(task: GeometryTask, study: Study) -> tuple[list[SearchSet], dict[str, list[str]], Bank]:
