@@ -130,7 +130,7 @@ def example_boards() -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
 def ranks() -> Any:
     """Two models whose rank intervals overlap, and one whose rank is fixed."""
     table, chances, default = example_boards()
-    return board_charts.rank_map(chances, table, default)
+    return board_charts.rank_map(table, chances, default)
 
 
 def triangle() -> Any:
