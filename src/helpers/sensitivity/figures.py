@@ -51,7 +51,7 @@ def noise(table: pd.DataFrame, models: Iterable[str] | None = None) -> Figure | 
     if counted.empty:
         return Absent("fig-noise", f"{said.title}.", said)
     alt = "For each test set three points: spread between prompts, noise of a difference and of one score."
-    return Figure("fig-noise", charts.noise_bars(table), said, alt)
+    return Figure("fig-noise", charts.noise_points(table), said, alt)
 
 
 def agreement(table: pd.DataFrame, fdr: float = 0.05) -> Figure | Absent:
