@@ -1,7 +1,9 @@
 """The package is a street of rooms: no room uses one above it, every room has a face."""
 
 import importlib
+import json
 import pkgutil
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -59,3 +61,24 @@ def test_the_drawing_of_the_rooms_is_that_of_the_imports():
 @pytest.mark.parametrize("name", helpers.__all__)
 def test_what_a_script_needs_comes_from_the_package_itself(name):
     assert callable(getattr(helpers, name))
+
+
+def test_the_figures_of_the_docs_are_born_where_the_docs_say():
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    row = re.compile(r"^\| `(fig-[\w-]+)` \| (\d\d) \| `(\S+)\.py` `(\w+)` \| `(\S+)\.py` `(\w+)` \|$", re.M)
+    rows = row.findall(page)
+    assert len(rows) == 6
+    for anchor, step, figures, name, module, computation in rows:
+        (notebook,) = (ROOT / "notebooks").glob(f"{step}_*.ipynb")
+        cells = [c["source"] for c in json.loads(notebook.read_text(encoding="utf-8"))["cells"]]
+        code = "".join(line for cell in cells for line in cell)
+        assert f"figures.{name}(" in code and f"{computation}(" in code, anchor
+        for place, function in ((figures, name), (module, computation)):
+            assert callable(getattr(importlib.import_module(f"helpers.{place.replace('/', '.')}"), function))
+        assert f'"{anchor}"' in (ROOT / "src" / "helpers" / f"{figures}.py").read_text(encoding="utf-8")
+
+
+def test_every_module_that_the_quick_start_names_exists():
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`(\w+/\w+\.py)`", page))
+    assert len(named) > 20 and {n for n in named if not (ROOT / "src" / "helpers" / n).is_file()} == set()
