@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,6 @@ from typing import Any
 import pandas as pd
 import pytest
 from tiny import prompt_rows, tiny_study
-from tiny_models import random_sentence_transformer
 
 from helpers.models.identity import folder_files, module_settings, weights_digest
 from helpers.models.load import LoadedModel, load_model
@@ -41,16 +39,6 @@ class Scale(Module):
     def save(self, output_path, *args, **kwargs):
         pass
 """
-
-
-@pytest.fixture(scope="module")
-def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return random_sentence_transformer(tmp_path_factory.mktemp("original"), "bert", layers=1)
-
-
-@pytest.fixture
-def folder(original: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(original, tmp_path / "copy"))
 
 
 def loaded(folder: Path, **settings: Any) -> LoadedModel:

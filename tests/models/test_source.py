@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 import logging
-import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tiny import MINILM, STATIC, prompt_rows, tiny_study
-from tiny_models import random_sentence_transformer
 
 from helpers.base.errors import StudyError
 from helpers.models import descriptions as models_descriptions
@@ -29,16 +27,6 @@ from helpers.sweep.run import run_sweep
 NOTHING: dict[str, Any] = dict.fromkeys(models_descriptions.DESCRIPTIONS)
 DENSE = "sentence_transformers.sentence_transformer.modules.Pooling"
 SPLADE = "sentence_transformers.sparse_encoder.modules.SpladePooling"
-
-
-@pytest.fixture(scope="module")
-def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return random_sentence_transformer(tmp_path_factory.mktemp("original"), "bert", layers=1)
-
-
-@pytest.fixture
-def folder(original: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(original, tmp_path / "copy"))
 
 
 def at(folder: Path, **settings: Any) -> ModelSpec:

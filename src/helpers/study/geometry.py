@@ -10,8 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from helpers.base.errors import StudyError
 from helpers.base.paths import PlainName
-
-TEMPLATE = "Instruct: {instruction}\nQuery: "
+from helpers.study.strict import TEMPLATE, Template
 
 
 class GeometryTask(BaseModel):
@@ -50,7 +49,7 @@ class GeometrySpec(BaseModel):
     groups: list[str] | None = Field(None, description="only these groups of the bank; null: all")
     controls: bool = Field(True, description="measure the suite's own controls too (outside all statistics)")
     extra: list[Instruction] = Field(default=[], description="instructions of your own")
-    template: str = Field(TEMPLATE, description="text before a query; {instruction} is replaced")
+    template: Template = Field(TEMPLATE, description="text before a query; {instruction} is replaced")
     n_queries: int | None = Field(
         None, ge=2, description="queries per task and subset, drawn with the seed; null: all"
     )
@@ -69,13 +68,6 @@ class GeometrySpec(BaseModel):
     map_queries: int = Field(40, ge=2, description="queries in the UMAP picture")
     map_targets: int = Field(200, ge=2, description="targets in the UMAP picture")
     map_instructions: int = Field(12, ge=1, description="instructions that can be chosen in the UMAP picture")
-
-    @field_validator("template")
-    @classmethod
-    def _template_has_a_place(cls, template: str) -> str:
-        if "{instruction}" not in template:
-            raise ValueError("template must contain '{instruction}'")
-        return template
 
     @field_validator("tasks")
     @classmethod

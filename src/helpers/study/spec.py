@@ -17,7 +17,7 @@ from helpers.study.errors import shown
 from helpers.study.geometry import GeometrySpec
 from helpers.study.prompts import PromptsSpec
 from helpers.study.published import ResultsSource
-from helpers.study.strict import Strict
+from helpers.study.strict import Strict, Template
 from helpers.study.sweep import SweepSpec
 from helpers.study.tuning import FinetuningSpec
 
@@ -44,7 +44,7 @@ class ModelSpec(Strict):
     weights: str = "hub"
     include_prompt: bool = Field(True, description="whether the prompt's tokens enter the pooling")
     application: Literal["raw", "template"] | None = Field(None, description="overrides prompts.application")
-    template: str | None = Field(None, description="overrides the model's own instruction template")
+    template: Template | None = Field(None, description="overrides the model's own instruction template")
     dtype: Literal["float32", "bfloat16", "float16"] = "float32"
     attention: Literal["sdpa", "eager", "flash_attention_2"] | None = Field(
         None, description="attention implementation; null: the model's own, which is sdpa where it has one"
@@ -73,8 +73,6 @@ class ModelSpec(Strict):
             raise ValueError(
                 f"dtype, attention and compile are settings of torch, not of backend {self.backend}"
             )
-        if self.template is not None and "{instruction}" not in self.template:
-            raise ValueError("template must contain '{instruction}'")
         return self
 
     @property

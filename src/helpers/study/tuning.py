@@ -13,9 +13,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from helpers.base.paths import PlainName
-
-TEMPLATE = "Instruct: {instruction}\nQuery: "
-
+from helpers.study.strict import TEMPLATE, Template
 
 LANGUAGE = "{lang}"
 
@@ -172,7 +170,7 @@ class FinetuningSpec(BaseModel):
         default={}, description="presets of the study's own: settings by name"
     )
     seeds: list[Annotated[int, Field(ge=0, lt=2**32)]] = Field([42], min_length=1)
-    template: str = TEMPLATE
+    template: Template = TEMPLATE
     retrieval_instruction: str | None = Field(None, description="null: that of study 2 for the data")
     sts_instruction: str | None = Field(None, description="null: that of study 2 for the data")
     dev_fraction: float = Field(0.15, ge=0, lt=1, description="of the training part's targets")
@@ -204,13 +202,6 @@ class FinetuningSpec(BaseModel):
         if isinstance(value, str):
             return [part.strip() for part in value.split(",")]
         return [value] if isinstance(value, int) else value
-
-    @field_validator("template")
-    @classmethod
-    def _template_has_a_place(cls, template: str) -> str:
-        if "{instruction}" not in template:
-            raise ValueError("template must contain '{instruction}'")
-        return template
 
     @field_validator("data")
     @classmethod

@@ -8,7 +8,7 @@ import altair as alt
 import pandas as pd
 
 from helpers.display.chart import INK, PALETTE
-from helpers.display.marks import plain
+from helpers.display.marks import plain, task_rows
 from helpers.sweep.results import prompt_label
 
 
@@ -46,10 +46,4 @@ def score_strip(cells: pd.DataFrame) -> Any:
             color=alt.Color("kind:N", title="baseline", scale=colors),
         )
     )
-    header = alt.Header(labelAngle=0, labelAlign="left", labelOrient="top")
-    return (
-        alt.layer(ticks, baselines)
-        .properties(width=520, height={"step": 34})
-        .facet(row=alt.Row("task:N", title=None, header=header))
-        .resolve_scale(x="independent")
-    )
+    return task_rows(alt.layer(ticks, baselines).properties(width=520, height={"step": 34}))
