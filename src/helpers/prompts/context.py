@@ -54,7 +54,7 @@ def context_of(spec: TaskSpec) -> TaskContext:
     """The context of a task from mteb's metadata, restricted to the subsets of the spec."""
     from helpers.tasks.load import task_class
 
-    metadata = task_class(spec.name).metadata
+    metadata = task_class(spec).metadata
     by_subset = metadata.hf_subsets_to_langscripts
     subsets = spec.subsets or list(by_subset)
     codes = dict.fromkeys(str(tag).split("-")[0] for s in subsets for tag in by_subset.get(s, []))

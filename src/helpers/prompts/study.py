@@ -78,7 +78,7 @@ def paraphrase_queries(study: Study, task: str = "") -> dict[str, tuple[dict[str
         raise StudyError(unknown("task", task, [s.name for s in study.tasks]))
     found = {}
     for spec in specs:
-        if task_class(spec.name).metadata.type not in ("Retrieval", "BitextMining"):
+        if task_class(spec).metadata.type not in ("Retrieval", "BitextMining"):
             continue
         try:
             loaded = load_task(

@@ -87,9 +87,10 @@ def weight_places(study: Study) -> list[Path]:
 
 
 def task_places(study: Study, names: Iterable[str]) -> list[Path]:
-    """The folders of these tasks in the local task data; none where data come from the Hub."""
-    root = study.task_data_root()
-    return [root / name for name in sorted(set(names))] if root is not None else []
+    """The folders of these tasks in the local task data, and own data; none where data come from the Hub."""
+    root, wanted = study.task_data_root(), sorted(set(names))
+    own = [project_path(task.data) for task in study.tasks if task.data is not None and task.name in wanted]
+    return [*([root / name for name in wanted] if root is not None else []), *own]
 
 
 def _tasks(study: Study, step: str) -> list[str]:

@@ -86,12 +86,43 @@ class ModelSpec(Strict):
         return self.model_copy(update=plain)
 
 
+TaskType = Literal[
+    "Retrieval", "Reranking", "STS", "PairClassification", "Classification", "Clustering", "BitextMining"
+]
+
+
 class TaskSpec(Strict):
-    """A task of the installed mteb or of this suite's demo, with the subsets and the split that are scored."""
+    """A task of the installed mteb or of this suite's demo, with the subsets and the split that are scored.
+
+    With `type` and `data` it is an own task (docs/task-data.md): mteb's class of that type scores a file or folder.
+    """
 
     name: PlainName
     subsets: list[PlainName] | None = Field(default=None, min_length=1)
     split: PlainName | None = None
+    type: TaskType | None = Field(None, description="of an own task")
+    data: str | None = Field(None, min_length=1, description="file or folder of an own task")
+    columns: dict[str, str] = Field(
+        default_factory=dict, description="of an own task: the suite's name of a column -> its name in the files"
+    )
+    main_score: str | None = Field(None, description="of an own task; null: mteb's usual one for its type")
+    language: str | list[str] | None = Field(
+        None, description="of an own task, as eng-Latn; bitext mining has two; null: eng-Latn"
+    )
+    description: str = Field("", max_length=2000, description="of an own task, for prompts that a model writes")
+
+    @model_validator(mode="after")
+    def _is_whole(self) -> TaskSpec:
+        if (self.type is None) != (self.data is None):
+            there, absent = ("type", "data") if self.data is None else ("data", "type")
+            raise ValueError(f"has '{there}' but no '{absent}'; an own task needs both, a task of mteb neither")
+        if self.type is None:
+            for key in ("columns", "main_score", "language", "description"):
+                if getattr(self, key):
+                    raise ValueError(f"'{key}' is for own tasks, which have 'type' and 'data'; leave it out")
+        elif self.subsets or self.split:
+            raise ValueError("'subsets' and 'split' are for tasks of mteb; an own task has one of each")
+        return self
 
 
 class Study(Strict):
@@ -152,6 +183,10 @@ class Study(Strict):
             if spec.label == label:
                 return spec
         raise StudyError(unknown("model label", label, [m.label for m in self.models]))
+
+    def task_spec(self, name: str) -> TaskSpec:
+        """The study's own entry for a task, else a plain one of that name."""
+        return next((task for task in self.tasks if task.name == name), TaskSpec(name=name))
 
     def twin(self, spec: ModelSpec) -> ModelSpec | None:
         """The model of the study that differs from `spec` only in whether the prompt is pooled; None where none does."""

@@ -63,7 +63,7 @@ def planned(study: Study, folder: Path | None) -> tuple[pd.DataFrame, list[str]]
                 {
                     "model": model.label,
                     "task": task.name,
-                    "subsets": len(task.subsets or task_class(task.name).metadata.hf_subsets),
+                    "subsets": len(task.subsets or task_class(task).metadata.hf_subsets),
                     "prompt_runs": prompts[task.name],
                     "baseline_runs": len(study.baselines),
                     "cells_done": done,

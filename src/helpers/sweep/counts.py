@@ -24,9 +24,10 @@ def text_counts(task: TaskSpec, study: Study | None = None) -> tuple[int | None,
     once. From the demo's or the study's local data where there are any (raises `StudyError` where these cannot be
     used), else from mteb's own descriptive statistics (training texts: at most as many as its undersampling can draw).
     """
-    cls = task_class(task.name)
+    cls = task_class(task)
     root = study.task_data_root() if study else None
-    if cls.metadata.dataset.get("path") == "data/demo" or (root is not None and (root / task.name).is_dir()):
+    demo = cls.metadata.dataset.get("path") == "data/demo"
+    if demo or task.type is not None or (root is not None and (root / task.name).is_dir()):
         side = study.sweep.bitext_side if study else "query"
         parts: list[Counts | None] = list(_loaded_counts(load_task(task, study, root), side))
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,7 +27,12 @@ NAMES = {
     "sentence2": ("sentence2", "sent2", "text2"),
     "label": ("label", "labels"),
     "labels": ("labels", "label"),
+    "query": ("query", "question", "anchor"),
+    "document": ("document", "answer", "passage", "positive"),
 }
+
+# What is read, the first name first where several are there.
+SUFFIXES = (".parquet", ".csv", ".tsv", ".jsonl")
 
 
 @dataclass
@@ -61,17 +67,55 @@ class TaskFile:
         return self.rows.rename(columns={found: name for name in columns if (found := self.found(name))})
 
 
-def read_file(folder: Path, path: Path) -> TaskFile:
-    """A Parquet file of a task's folder; a `StudyError` where it cannot be read or has no rows."""
-    shown = f"{folder.name}/{path.relative_to(folder).as_posix()}"
+def table_of(folder: Path, name: str) -> Path | None:
+    """The file of a table in a folder, in whichever of the formats that are read."""
+    return next((path for suffix in SUFFIXES if (path := folder / f"{name}{suffix}").is_file()), None)
+
+
+def read_file(folder: Path, path: Path, shown: str = "") -> TaskFile:
+    """A file of a task's folder; a `StudyError` where it cannot be read or has no rows."""
+    shown = shown or f"{folder.name}/{path.relative_to(folder).as_posix()}"
+    suffix = path.suffix.lower()
     try:
-        rows = pd.read_parquet(path)
+        rows = _jsonl(path) if suffix == ".jsonl" else _csv(path) if suffix != ".parquet" else pd.read_parquet(path)
     except Exception as error:  # pyarrow's errors are of many kinds
         first = (str(error).splitlines() or [type(error).__name__])[0][:200]
-        raise StudyError(f"{shown}: not readable as Parquet ({first}); write it again") from error
+        kind = {".parquet": "Parquet", ".jsonl": "JSON lines"}.get(suffix, suffix[1:].upper())
+        raise StudyError(f"{shown}: not readable as {kind} ({first}); write it again") from error
     if not len(rows):
         raise StudyError(f"{shown}: the file has no rows")
     return TaskFile(shown, rows.reset_index(drop=True))
+
+
+def _csv(path: Path) -> pd.DataFrame:
+    """Texts as they stand ("NA", "null" and "007" too), an empty field as missing, scores and labels as numbers."""
+    first = path.open(encoding="utf-8-sig").readline()
+    comma = "\t" if path.suffix.lower() == ".tsv" else ";" if ";" in first and "," not in first else ","
+    rows = pd.read_csv(path, sep=comma, dtype=str, keep_default_na=False, na_values=[""], encoding="utf-8-sig")
+    if list(rows.columns) != [name.strip() for name in rows.columns]:
+        rows.columns = [name.strip() for name in rows.columns]
+    rows = rows.astype(object).where(rows.notna(), None)
+    for name in {*NAMES["score"], *NAMES["label"]} & set(rows):
+        numbers = pd.to_numeric(rows[name], errors="coerce")
+        if numbers.notna().all():
+            rows[name] = numbers
+    return rows
+
+
+def _jsonl(path: Path) -> pd.DataFrame:
+    """One object a line; values as JSON has them."""
+    records = []
+    for number, line in enumerate(path.read_text(encoding="utf-8-sig").splitlines()):
+        if not line.strip():
+            continue
+        try:
+            record = json.loads(line)
+        except ValueError as error:
+            raise ValueError(f"line {number + 1}: {error}") from error
+        if not isinstance(record, dict):
+            raise ValueError(f"line {number + 1} holds no object with keys")
+        records.append(record)
+    return pd.DataFrame(records)
 
 
 def subset_folder(folder: Path, subset: str, task: Any) -> Path:

@@ -14,6 +14,7 @@ from helpers.base.network import reason_behind
 from helpers.study.spec import Study, TaskSpec
 from helpers.tasks.files import SEARCHED, split_files, subset_folder
 from helpers.tasks.kinds import CLASSIFIED
+from helpers.tasks.own import own_class
 from helpers.tasks.rows import load_rows
 from helpers.tasks.search_files import read_search
 
@@ -27,8 +28,13 @@ def task_names() -> list[str]:
     return [*DEMO_TASKS, *sorted(_TASKS_REGISTRY)]
 
 
-def task_class(name: str) -> Any:
+def task_class(task: str | TaskSpec) -> Any:
     """The mteb class of a task; a `StudyError` with a suggestion for an unknown name."""
+    if isinstance(task, TaskSpec) and task.type is not None:
+        if task.name in task_names():
+            raise StudyError(f"task {task.name}: this is the name of another task; give the own one another name")
+        return own_class(task)
+    name = task if isinstance(task, str) else task.name
     from mteb.get_tasks import _TASKS_REGISTRY
 
     from helpers.tasks.demo import DEMO_TASKS
@@ -43,7 +49,7 @@ def check_task(spec: TaskSpec) -> None:
     """Raise `StudyError` where the task, one of its subsets or its split is not known, or it cannot be swept."""
     if spec.name == "SQuAD":  # the second study's own set; only geometry and fine-tuning read it
         return
-    cls = task_class(spec.name)
+    cls = task_class(spec)
     metadata = cls.metadata
     if reason := _not_swept(cls):
         raise StudyError(f"task {spec.name} {reason}")
@@ -74,9 +80,11 @@ def load_task(spec: TaskSpec, study: Study | None = None, root: Path | None = No
     Data come from the demo, else from `<root>/<task name>/` where that folder exists (`root`: the study's `data_root`
     or the environment variable EMBEDDING_TASK_DATA), else from the Hub through mteb itself.
     """
-    cls = task_class(spec.name)
+    if spec.type is None and study is not None and study.task_spec(spec.name).type is not None:
+        spec = study.task_spec(spec.name)
+    cls = task_class(spec)
     folder = root if root is not None else (study.task_data_root() if study else None)
-    local = folder / spec.name if folder else None
+    local = folder / spec.name if folder and spec.type is None else None
     if local is not None and not local.is_dir():
         local = None
     try:
@@ -90,6 +98,8 @@ def load_task(spec: TaskSpec, study: Study | None = None, root: Path | None = No
     except StudyError as error:
         raise StudyError(f"task {spec.name}: {error}") from error
     except Exception as error:
+        if spec.type is not None:
+            raise StudyError(f"task {spec.name}: its data cannot be used: {type(error).__name__}: {error}") from error
         raise StudyError(_why_not_loaded(spec.name, local, folder, error)) from error
     return task
 

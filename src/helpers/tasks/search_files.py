@@ -18,25 +18,34 @@ Judgements = dict[str, dict[str, int]]
 
 
 def read_search(
-    folder: Path, base: Path, split: str, splits: list[str], kind: str = "Retrieval"
+    folder: Path,
+    base: Path,
+    split: str,
+    splits: list[str],
+    kind: str = "Retrieval",
+    given: dict[str, TaskFile] | None = None,
 ) -> dict[str, Any]:
     """One split of a retrieval or reranking task in mteb's form, from the Parquet files in `base`.
 
     corpus (id, text, optional title), queries (id, text), qrels (query-id, corpus-id, score) and, for reranking,
     top_ranked (query-id with corpus-ids or with one corpus-id a row); each `<name>.parquet` or `<name>/<split>.parquet`.
-    Ids are compared as texts, a null title is no title, a query without judgements is left out. Raises `StudyError`
+    `given` are the same tables, read already. Ids are compared as texts, a null title is no title, a query without judgements is left out. Raises `StudyError`
     that names file, column, row and remedy where the data do not fit together.
     """
     from datasets import Dataset
 
-    corpus = _texts(_find(folder, base, "corpus", split))
-    queries_file = _find(folder, base, "queries", split)
-    queries = _texts(queries_file)
-    qrels = _judgements(_find_judgements(folder, base, split, splits), queries, corpus)
+    given = given or _found(folder, base, split, splits)
+    corpus, queries = _texts(given["corpus"]), _texts(given["queries"])
+    qrels = _judgements(given["qrels"], queries, corpus)
     if kind.startswith("Instruction"):
-        check_text(queries_file, "instruction")
+        check_text(given["queries"], "instruction")
     queries = queries[queries["id"].isin(list(qrels))].reset_index(drop=True)
-    top_ranked = _candidates(folder, base, split, kind, qrels, corpus)
+    if kind in RERANKED and "top_ranked" not in given:
+        raise StudyError(
+            f"{given['corpus'].shown.replace('corpus', 'top_ranked')} is missing: a reranking task orders given candidates; give them with the columns "
+            f"query-id and corpus-ids (a list), or query-id and corpus-id (one row each)"
+        )
+    top_ranked = _candidates(given["top_ranked"], qrels, corpus) if "top_ranked" in given else None
     return {
         "corpus": Dataset.from_pandas(corpus, preserve_index=False),
         "queries": Dataset.from_pandas(queries, preserve_index=False),
@@ -48,6 +57,14 @@ def read_search(
 def _path(base: Path, name: str, split: str) -> Path | None:
     places = (base / name / f"{split}.parquet", base / f"{name}.parquet")
     return next((path for path in places if path.is_file()), None)
+
+
+def _found(folder: Path, base: Path, split: str, splits: list[str]) -> dict[str, TaskFile]:
+    found = {name: _find(folder, base, name, split) for name in ("corpus", "queries")}
+    found["qrels"] = _find_judgements(folder, base, split, splits)
+    if (path := _path(base, "top_ranked", split)) is not None:
+        found["top_ranked"] = read_file(folder, path)
+    return found
 
 
 def _find(folder: Path, base: Path, name: str, split: str) -> TaskFile:
@@ -142,20 +159,8 @@ def _judgements(file: TaskFile, queries: pd.DataFrame, corpus: pd.DataFrame) -> 
     return found
 
 
-def _candidates(
-    folder: Path, base: Path, split: str, kind: str, qrels: Judgements, corpus: pd.DataFrame
-) -> dict[str, list[str]] | None:
-    """The documents that a reranking task orders, by query; None for retrieval data without them."""
-    path = _path(base, "top_ranked", split)
-    if path is None:
-        if kind not in RERANKED:
-            return None
-        where = (base / "top_ranked.parquet").relative_to(folder).as_posix()
-        raise StudyError(
-            f"{folder.name}/{where} is missing: a reranking task orders given candidates; give them with the columns "
-            f"query-id and corpus-ids (a list), or query-id and corpus-id (one row each)"
-        )
-    file = read_file(folder, path)
+def _candidates(file: TaskFile, qrels: Judgements, corpus: pd.DataFrame) -> dict[str, list[str]]:
+    """The documents that a reranking task orders, by query."""
     asked, documents = _ids(file, "query-id"), set(corpus["id"])
     found: dict[str, list[str]] = {}
     listed = file.found("corpus-ids")
