@@ -166,7 +166,7 @@ def _other_splits(task: Any, whole: SearchSet) -> Iterator[str]:
 
 def _add_paraphrases(limited: SearchSet, task: GeometryTask, study: Study) -> str:
     if task.paraphrases is None:
-        written = below(run_folder(study.name) / "paraphrases", task.name) / "paraphrases.jsonl"
+        written = below(run_folder(study) / "paraphrases", task.name) / "paraphrases.jsonl"
         if limited.paraphrases or not written.is_file():
             return "the task's data" if limited.paraphrases else ""
         limited.paraphrases = read_paraphrases(written, limited.queries, some=False)

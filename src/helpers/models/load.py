@@ -19,6 +19,7 @@ from helpers.base.network import reason_behind
 from helpers.models.cache import EmbeddingCache
 from helpers.models.descriptions import fetch_descriptions
 from helpers.models.embed import embed_many
+from helpers.models.given import given_object
 from helpers.models.identity import identity_of, weights_digest, with_other_pooling
 from helpers.models.pooling import gives_both_poolings
 from helpers.models.prefix import reuses_prefix
@@ -141,6 +142,8 @@ def loading_arguments(spec: ModelSpec) -> dict[str, Any]:
 
 
 def _load_wrapper(spec: ModelSpec, device: str | None) -> Any:
+    from sentence_transformers import SentenceTransformer
+
     check_model(spec)
     check_present(spec)
     if not device_is_here(device):
@@ -150,6 +153,9 @@ def _load_wrapper(spec: ModelSpec, device: str | None) -> Any:
         warnings.simplefilter("ignore")  # e.g. mteb's advice to set query and document prompts
         logging.getLogger("mteb").setLevel(logging.ERROR)
         try:
+            if kind == "object":
+                given = given_object(place)
+                return _wrap(spec, given) if isinstance(given, SentenceTransformer) else given
             if kind == "package":
                 return _from_package(spec, place, device)
             if kind == "path":

@@ -168,7 +168,7 @@ def review_path(study: Study) -> Path:
     spec = study.prompts
     if spec is not None and spec.review_file:
         return project_path(spec.review_file)
-    return run_folder(study.name) / "prompts" / "review.csv"
+    return run_folder(study) / "prompts" / "review.csv"
 
 
 def findings(decided: pd.DataFrame, leak_unchecked: Iterable[str] = ()) -> list[str]:

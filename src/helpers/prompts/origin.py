@@ -66,7 +66,7 @@ def made_from(study: Study) -> dict[str, str]:
         "settings": digest(settings),
         "files": content_hash(prompt_files(study)),
         "review": content_hash([review_path(study)]),
-        "generated": content_hash([run_folder(study.name) / "prompts" / "prompts.json"]) if generated else "",
+        "generated": content_hash([run_folder(study) / "prompts" / "prompts.json"]) if generated else "",
     }
 
 

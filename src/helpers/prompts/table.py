@@ -49,7 +49,7 @@ def candidates(study: Study) -> pd.DataFrame:
     if spec.source == "generate":
         from helpers.study.run import run_folder
 
-        path = run_folder(study.name) / "prompts" / "prompts.json"
+        path = run_folder(study) / "prompts" / "prompts.json"
         if not path.is_file():
             raise StudyError(
                 f"study {study.name}: its {spec.expected_count(len(study.tasks))} prompts are not generated yet; set "

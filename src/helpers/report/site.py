@@ -33,10 +33,10 @@ def render_site(root: Path | str | None = None, strict: bool = False) -> Path:
     are printed; with `strict` they are errors.
     """
     from helpers.base.files import project_root
-    from helpers.study.run import run_folder
+    from helpers.study.run import runs_folder
 
     root = Path(root) if root is not None else project_root()
-    runs = run_folder("x").parent if root == project_root() else root / "data" / "runs"
+    runs = runs_folder() if root == project_root() else root / "data" / "runs"
     studies = study_runs(runs)
     if not studies:
         raise ReportError(

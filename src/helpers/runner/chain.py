@@ -100,7 +100,7 @@ def prepare(
         everything = sorted({name for step in selected for name in known[step]})
         where = f"notebook{'s' if len(selected) > 1 else ''} {', '.join(selected)}"
         raise ParameterError(f"{where}: {unknown('parameter', lost[0], everything)}")
-    folder = run_folder(loaded.name)
+    folder = run_folder(loaded)
     check_owner(folder, loaded.name, file)
     file_hashes.remember(folder)
     notebooks = {step: paths[step] for step in steps}

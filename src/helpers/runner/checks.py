@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from helpers.base.errors import StudyError
 from helpers.base.files import project_path
 from helpers.base.names import unknown
-from helpers.study.run import run_folder
+from helpers.study.run import runs_folder
 from helpers.study.spec import Study, TaskSpec
 from helpers.tasks.kinds import SIDED_TYPES
 
@@ -91,7 +91,7 @@ def _of_finetuning(study: Study) -> Iterator[str]:
 
 def _absent(study: Study, key: str, given: str, or_folder: bool = False) -> Iterator[str]:
     """A problem where a file lies neither in the project nor in the local task data."""
-    if project_path(given).is_relative_to(run_folder("x").parent):
+    if project_path(given).is_relative_to(runs_folder()):
         return  # a step may have yet to write it
     places = [project_path(given), *([root / given] if (root := study.task_data_root()) else [])]
     if any(os.path.isfile(path) or (or_folder and os.path.isdir(path)) for path in places):

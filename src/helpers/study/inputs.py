@@ -40,7 +40,7 @@ def input_places(study: Study, step: str) -> dict[str, list[Path]]:
     }
     if step in ("05", "06") and geometry is not None:
         found["instructions"] = [project_path(geometry.instructions)]
-        found["paraphrases"] = [run_folder(study.name) / "paraphrases"]  # as notebook 01 had them written
+        found["paraphrases"] = [run_folder(study) / "paraphrases"]  # as notebook 01 had them written
         for task in geometry.tasks:
             found["paraphrases"] += _in_project_or_data(study, task.paraphrases)
     if step == "06" and tuning is not None:

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from helpers.base.errors import StudyError
-from helpers.base.files import project_root, replacing, write_json
+from helpers.base.files import project_path, project_root, replacing, write_json
 from helpers.base.names import unknown
 from helpers.study.load import load_study, study_path
 from helpers.study.spec import Study
@@ -25,7 +25,7 @@ class Run:
         self.step = step
         self.overrides = {k: v for k, v in (overrides or {}).items() if v is not None}
         self.reference = study.name  # what a command calls the study
-        self.folder = run_folder(study.name)
+        self.folder = run_folder(study)
         self.folder.mkdir(parents=True, exist_ok=True)
 
     @classmethod
@@ -115,13 +115,18 @@ class Run:
 
 def download_folder(repository: str) -> Path:
     """The folder of what was downloaded from a public repository, owner/name; it lies beside the run folders."""
-    return run_folder("x").parent / ".downloads" / repository.replace("/", "+")
+    return runs_folder() / ".downloads" / repository.replace("/", "+")
 
 
-def run_folder(study_name: str) -> Path:
-    """`data/runs/<study>` of the project, or below `HELPERS_RUNS` where that is set (e.g. a scratch disk)."""
+def runs_folder() -> Path:
+    """`data/runs` of the project, or `HELPERS_RUNS` where that is set (e.g. a scratch disk)."""
     base = os.environ.get("HELPERS_RUNS")
-    return (Path(base).expanduser() if base else project_root() / "data" / "runs") / study_name
+    return Path(base).expanduser() if base else project_root() / "data" / "runs"
+
+
+def run_folder(study: Study) -> Path:
+    """The folder of a study's run: its `folder`, else one of its name among all runs."""
+    return project_path(study.folder).resolve() if study.folder else runs_folder() / study.name
 
 
 def follow_umask(folder: Path) -> None:

@@ -65,7 +65,7 @@ class ModelSpec(Strict):
                 f"the label {self.label[:60]!a} holds a line break or a control character; remove it"
             )
         kind = self.weights.split(":", 1)[0]
-        if kind not in ("hub", "package", "path"):
+        if kind not in ("hub", "package", "path", "object"):
             raise ValueError(
                 f"weights '{self.weights}' must be hub, hub:<org>/<name>, package:<module> or path:<folder>"
             )
@@ -140,6 +140,7 @@ class Study(Strict):
     geometry: GeometrySpec | None = None
     finetuning: FinetuningSpec | None = None
     results_from: ResultsSource | None = None
+    folder: str | None = Field(None, description="where the run is kept; null: data/runs/<name>")
     data_root: str | None = Field(None, description="folder of local task data; see docs/task-data.md")
     seed: int = Field(42, ge=0, lt=2**32, description="of every random choice; what numpy's generators take")
 

@@ -35,7 +35,7 @@ def planned(study: Study, folder: Path | None) -> tuple[pd.DataFrame, list[str]]
     """The table, and for each task whose data cannot be used a line that says why: the others are planned."""
     for model in study.models:
         check_present(model)
-    folder = folder or run_folder(study.name)
+    folder = folder or run_folder(study)
     rows = []
     tasks = study.tasks if "02" in study.steps else []
     prompts = prompt_counts(study) if tasks else {}

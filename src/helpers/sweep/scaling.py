@@ -163,7 +163,7 @@ def scaling_text(
     cell_seconds: float = CELL_SECONDS,
 ) -> str:
     """The table and what is assumed, as a page of text: what `helpers scaling` prints."""
-    folder = run_folder(study.name)
+    folder = run_folder(study)
     costs = measured_costs(study, folder) if study.models and study.tasks else []
     if costs:
         load = load if load is not None else measured_load(study, folder)

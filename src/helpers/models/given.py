@@ -1,0 +1,99 @@
+"""Given models: a model named by a text, a spec or an object in Python, as an entry of a study.
+
+An object lives in the process that it was given to: its entry has the weights `object:<label>`, and another process
+(a notebook, a worker) can read its scores but not embed with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from helpers.base.errors import StudyError
+from helpers.base.names import unknown
+from helpers.models.registry import encodes_as_stock
+from helpers.study.spec import ModelSpec
+
+_OBJECTS: dict[str, Any] = {}
+
+
+def given_model(label: str, model: Any) -> ModelSpec:
+    """The entry of a study for one model.
+
+    model: a name of mteb's registry or of the Hub, `package:…`, `path:…` or a folder, a `ModelSpec` or its keys as a
+    dict, a SentenceTransformer, or a model of `mteb.get_model`. Raises `StudyError` for anything else.
+    """
+    if isinstance(model, ModelSpec):
+        return model.model_copy(update={"label": label})
+    if isinstance(model, Mapping):
+        return _spec(label, {"name": label, **model, "label": label})
+    if isinstance(model, (str, Path)):
+        return _spec(label, _named(label, str(model)))
+    return _of_object(label, model)
+
+
+def given_object(label: str) -> Any:
+    """The object behind `object:<label>`; a `StudyError` where it was given to another process."""
+    if label not in _OBJECTS:
+        raise StudyError(
+            f"model {label} was given as an object to run_sweep in another process; its scores are kept, but to embed "
+            f"with it here, save it to a folder and give the study weights: path:<folder>"
+        )
+    return _OBJECTS[label]
+
+
+def is_away(spec: ModelSpec) -> bool:
+    """Whether a model is an object of another process, so that only what it computed there can be read."""
+    kind, _, label = spec.weights.partition(":")
+    return kind == "object" and label not in _OBJECTS
+
+
+def _named(label: str, given: str) -> dict[str, Any]:
+    from mteb.models.model_implementations import MODEL_REGISTRY
+
+    if given.startswith(("package:", "path:", "hub:")):
+        return {"name": given.split(":", 1)[1] or label, "weights": given, "label": label}
+    if given in MODEL_REGISTRY:
+        return {"name": given, "label": label}
+    folder = Path(given).expanduser()
+    if folder.is_dir():
+        return {"name": f"local/{folder.name}", "weights": f"path:{folder.resolve()}", "label": label}
+    if given.count("/") == 1:
+        return {"name": given, "weights": f"hub:{given}", "label": label}
+    raise StudyError(
+        f"model {label}: {unknown('model', given, sorted(MODEL_REGISTRY))} (or a folder, hub:<org>/<name>, package:<module>)"
+    )
+
+
+def _of_object(label: str, model: Any) -> ModelSpec:
+    from sentence_transformers import SentenceTransformer
+
+    st = model if isinstance(model, SentenceTransformer) else getattr(model, "model", None)
+    if not isinstance(st, SentenceTransformer):
+        raise StudyError(
+            f"model {label}: {type(model).__name__} cannot be swept; give a name, a folder, a SentenceTransformer, or a "
+            "model of mteb.get_model"
+        )
+    if st is not model and not encodes_as_stock(type(model)):
+        raise StudyError(
+            f"model {label}: mteb's {type(model).__name__} does more than put a prompt before a text, which cannot be "
+            "swept; give its SentenceTransformer"
+        )
+    meta = getattr(model, "mteb_model_meta", None)
+    name = getattr(meta, "name", None) or getattr(st.model_card_data, "base_model", None) or label
+    dtype = str(st.dtype).removeprefix("torch.") if st.dtype is not None else "float32"
+    _OBJECTS[label] = model
+    return _spec(label, {"name": str(name), "label": label, "weights": f"object:{label}", "dtype": dtype})
+
+
+def _spec(label: str, keys: dict[str, Any]) -> ModelSpec:
+    from pydantic import ValidationError
+
+    from helpers.study.errors import readable
+
+    try:
+        return ModelSpec.model_validate(keys)
+    except ValidationError as error:
+        lines = readable(error, ModelSpec, unknown)
+        raise StudyError("\n".join(f"model {label}: {line}" for line in lines)) from error
