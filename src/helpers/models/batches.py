@@ -12,6 +12,7 @@ import numpy as np
 
 from helpers.base.files import read_json, write_json
 from helpers.base.progress import tell_texts
+from helpers.models.function import FunctionModule
 from helpers.models.lanes import side_by_side
 from helpers.models.role import Role
 from helpers.models.shape import Model, input_module, longest_input
@@ -88,6 +89,8 @@ def batch_budget(model: Model, lengths: np.ndarray, encode_batches: EncodeBatche
     """
     if model.batch_tokens is not None:
         return model.batch_tokens
+    if isinstance(model.st[0], FunctionModule):  # it makes its own batches
+        return LONGEST_BATCH * 64
     default = default_batch_tokens(model.st)
     kept = model.cache.folder / "batch_tokens" / f"{model.key}.json" if model.cache is not None else None
     known = _kept_budget(kept)

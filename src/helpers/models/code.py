@@ -11,7 +11,7 @@ from typing import Any
 from helpers.base.hashes import digest
 
 # Classes of these packages are pinned by the packages' versions.
-LIBRARIES = ("torch", "transformers", "sentence_transformers", "tokenizers", "peft")
+LIBRARIES = ("helpers", "torch", "transformers", "sentence_transformers", "tokenizers", "peft")
 
 
 def own_code(st: Any) -> tuple[dict[str, str], list[str]]:

@@ -12,6 +12,7 @@ from typing import Any
 
 from helpers.base.errors import StudyError
 from helpers.base.names import unknown
+from helpers.models.function import Embedder, function_model
 from helpers.models.registry import encodes_as_stock
 from helpers.study.spec import ModelSpec
 
@@ -22,7 +23,8 @@ def given_model(label: str, model: Any) -> ModelSpec:
     """The entry of a study for one model.
 
     model: a name of mteb's registry or of the Hub, `package:…`, `path:…` or a folder, a `ModelSpec` or its keys as a
-    dict, a SentenceTransformer, or a model of `mteb.get_model`. Raises `StudyError` for anything else.
+    dict, a SentenceTransformer, a model of `mteb.get_model`, or a function `list[str] -> (n, dimension) array` (with a
+    version: `embedder(function, version)`). Raises `StudyError` for anything else.
     """
     if isinstance(model, ModelSpec):
         return model.model_copy(update={"label": label})
@@ -69,11 +71,16 @@ def _named(label: str, given: str) -> dict[str, Any]:
 def _of_object(label: str, model: Any) -> ModelSpec:
     from sentence_transformers import SentenceTransformer
 
+    if not isinstance(model, SentenceTransformer) and (isinstance(model, Embedder) or _is_function(model)):
+        function, version = (
+            (model.function, model.version) if isinstance(model, Embedder) else (model, getattr(model, "version", None))
+        )
+        model = function_model(label, function, None if version is None else str(version))
     st = model if isinstance(model, SentenceTransformer) else getattr(model, "model", None)
     if not isinstance(st, SentenceTransformer):
         raise StudyError(
-            f"model {label}: {type(model).__name__} cannot be swept; give a name, a folder, a SentenceTransformer, or a "
-            "model of mteb.get_model"
+            f"model {label}: {type(model).__name__} cannot be swept; give a name, a folder, a SentenceTransformer, a model "
+            "of mteb.get_model, or a function from texts to vectors"
         )
     if st is not model and not encodes_as_stock(type(model)):
         raise StudyError(
@@ -85,6 +92,10 @@ def _of_object(label: str, model: Any) -> ModelSpec:
     dtype = str(st.dtype).removeprefix("torch.") if st.dtype is not None else "float32"
     _OBJECTS[label] = model
     return _spec(label, {"name": str(name), "label": label, "weights": f"object:{label}", "dtype": dtype})
+
+
+def _is_function(model: Any) -> bool:
+    return callable(model) and not hasattr(model, "encode") and not isinstance(model, type)
 
 
 def _spec(label: str, keys: dict[str, Any]) -> ModelSpec:

@@ -117,8 +117,9 @@ def load_model(spec: ModelSpec, run_folder: Path | None = None, device: str | No
     Raises `StudyError` with the remedy where the model is unknown, of another kind, not here, runs code that the study
     does not allow, or cannot do what the study sets; the Hub out of reach is one of the reasons.
     """
-    cache = run_folder / "cache" if run_folder is not None else None
-    return LoadedModel(spec, _load_wrapper(spec, device), cache)
+    wrapper = _load_wrapper(spec, device)
+    keeps = getattr(wrapper.model[0], "nonce", None) is None
+    return LoadedModel(spec, wrapper, run_folder / "cache" if run_folder is not None and keeps else None)
 
 
 def loading_arguments(spec: ModelSpec) -> dict[str, Any]:

@@ -113,6 +113,13 @@ class Run:
         return path
 
 
+def tables_of(table: pd.DataFrame, name: str) -> pd.DataFrame | None:
+    """Another table of the run that a table came from (`attrs["run"]`, its folder); None where it does not say."""
+    folder = table.attrs.get("run")
+    path = Path(folder) / "tables" / f"{name}.parquet" if folder else None
+    return pd.read_parquet(path) if path is not None and path.is_file() else None
+
+
 def download_folder(repository: str) -> Path:
     """The folder of what was downloaded from a public repository, owner/name; it lies beside the run folders."""
     return runs_folder() / ".downloads" / repository.replace("/", "+")

@@ -211,10 +211,10 @@ def _frame(shown: str, given: Rows, columns: list[str]) -> TaskFile:
         if all(isinstance(item, Mapping) for item in items):
             rows = pd.DataFrame(items)
         else:
-            size = max(map(len, items))
-            short = next((n for n, item in enumerate(items) if len(item) != size), None)
-            if size > len(columns) or short is not None:
-                raise StudyError(f"{shown}, row {short or 0}: a row is ({', '.join(columns)})")
+            size = len(items[0]) if items else 0
+            wrong = next((n for n, item in enumerate(items) if len(item) != size or size > len(columns)), None)
+            if wrong is not None:
+                raise StudyError(f"{shown}, row {wrong}: a row is ({', '.join(columns)})")
             rows = pd.DataFrame([tuple(item) for item in items], columns=columns[:size])
     if not len(rows):
         raise StudyError(f"{shown}: there are no rows")

@@ -115,6 +115,22 @@ def load_files(task: Any, files: dict[str, TaskFile]) -> None:
         task.dataset = {SUBSET: {SPLIT: read_search(Path(), Path(), SPLIT, [SPLIT], kind, files)}}
     else:
         load_rows(task, {SUBSET: files})
+        if kind == "Classification":
+            _number_labels(task)
+
+
+def _number_labels(task: Any) -> None:
+    """Labels that are texts as 0, 1, … in their order: mteb's average precision of two labels knows no texts."""
+    from datasets import Dataset, DatasetDict
+
+    rows = {split: part.to_pandas() for split, part in task.dataset.items()}
+    name = task.label_column_name
+    number = {label: n for n, label in enumerate(sorted(set(rows["train"][name])))}
+    if isinstance(next(iter(number)), str):
+        numbered = {split: part.assign(**{name: part[name].map(number)}) for split, part in rows.items()}
+        task.dataset = DatasetDict(
+            {split: Dataset.from_pandas(part, preserve_index=False) for split, part in numbered.items()}
+        )
 
 
 def _metadata(spec: TaskSpec, source: str, revision: str, main_score: str) -> Any:
@@ -135,7 +151,9 @@ def _metadata(spec: TaskSpec, source: str, revision: str, main_score: str) -> An
         "main_score": main_score,
     }
     try:
-        return TaskMetadata(**given, eval_langs=languages)
+        metadata = TaskMetadata(**given, eval_langs=languages)
+        metadata._validate_metadata()
+        return metadata
     except (ValueError, KeyError) as error:
         raise StudyError(
             f"task {spec.name}: language: {', '.join(map(str, languages))} is not language and script, e.g. eng-Latn"
