@@ -89,7 +89,7 @@ def compare(kind: str, n_prompts: int, share: float, n_loop: int | None = None) 
 
     from helpers.models.load import load_model
     from helpers.sweep.results import scores_table
-    from helpers.sweep.run import run_sweep
+    from helpers.sweep.run import sweep_study
 
     free = kind == "large-classification"
     prompts = PROMPTS[: min(n_prompts, 2) if free else n_prompts]
@@ -101,7 +101,7 @@ def compare(kind: str, n_prompts: int, share: float, n_loop: int | None = None) 
         table = Table()
         wrapper = FreeWrapper(table, model.wrapper.mteb_model_meta) if free else model.wrapper
         with at_no_cost(table) if free else nullcontext():
-            ours, _ = timed(run_sweep, study, folder / "run", rows, progress=None)
+            ours, _ = timed(sweep_study, study, folder / "run", rows, progress=None)
         scores = scores_table(study, folder / "run", rows).set_index("prompt")["main_score"]
         looped = prompts[:n_loop]
         theirs, stock = timed(loop, study, wrapper, looped)
@@ -122,14 +122,14 @@ def one_more_prompt(n_prompts: int, share: float) -> bool:
     from tiny import MINILM, prompt_rows
 
     from helpers.models.load import load_model
-    from helpers.sweep.run import run_sweep
+    from helpers.sweep.run import sweep_study
 
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         study = study_of("retrieval", folder, share, MINILM)
         load_model(study.models[0])
         seconds = [
-            timed(run_sweep, study, folder / "run", prompt_rows("SciFact", *PROMPTS[:n]), progress=None)[0]
+            timed(sweep_study, study, folder / "run", prompt_rows("SciFact", *PROMPTS[:n]), progress=None)[0]
             for n in (1, 2)
         ]
     print(
@@ -145,7 +145,7 @@ def finished_cells(folder: Path, share: float) -> tuple[Any, Any, int, float]:
     from tiny import STATIC, prompt_rows, tiny_study
 
     from helpers.models.load import load_model
-    from helpers.sweep.run import run_sweep
+    from helpers.sweep.run import sweep_study
     from helpers.tasks.demo import read_jsonl
 
     columns = [[row[key] for row in read_jsonl("sts")] for key in ("sentence1", "sentence2")]
@@ -168,7 +168,7 @@ def finished_cells(folder: Path, share: float) -> tuple[Any, Any, int, float]:
         at_no_cost(Table()),
         patch("helpers.sweep.score.evaluate", evaluate),
     ):
-        seconds, reports = timed(run_sweep, study, folder / "run", rows, progress=None)
+        seconds, reports = timed(sweep_study, study, folder / "run", rows, progress=None)
     assert sum(r.done for r in reports) == each * len(tasks), reports[0].reasons[:1]
     return study, rows, each * len(tasks), seconds
 
@@ -182,11 +182,11 @@ def overhead(share: float) -> bool:
 
 def resume(share: float) -> bool:
     from helpers.sweep.results import scores_table
-    from helpers.sweep.run import run_sweep
+    from helpers.sweep.run import sweep_study
 
     with tempfile.TemporaryDirectory() as scratch:
         study, rows, cells, _ = finished_cells(Path(scratch), share)
-        seconds, reports = timed(run_sweep, study, Path(scratch) / "run", rows, progress=None)
+        seconds, reports = timed(sweep_study, study, Path(scratch) / "run", rows, progress=None)
         assert sum(r.reused for r in reports) == cells, "not every cell was reused"
         table, _ = timed(scores_table, study, Path(scratch) / "run", rows)
     print(

@@ -14,7 +14,7 @@ from tiny import prompt_rows, tiny_study
 from helpers.models.identity import folder_files, module_settings, weights_digest
 from helpers.models.load import LoadedModel, load_model
 from helpers.study.spec import ModelSpec
-from helpers.sweep.run import run_sweep
+from helpers.sweep.run import sweep_study
 
 CUSTOM = """
 import torch
@@ -102,10 +102,10 @@ def test_place_readme_and_use_do_not_change_the_identity(original: Path, folder:
 def test_a_tokenizer_that_becomes_case_sensitive_is_swept_again(folder: Path, tmp_path: Path) -> None:
     study = tiny_study(tmp_path, [{"name": "tiny", "weights": f"path:{folder}"}], ["DemoSTS"], baselines=[])
     prompts = prompt_rows("DemoSTS", "SIMILARITY:")
-    (first,) = run_sweep(study, tmp_path / "run", prompts, None)
-    (again,) = run_sweep(study, tmp_path / "run", prompts, None)
+    (first,) = sweep_study(study, tmp_path / "run", prompts, None)
+    (again,) = sweep_study(study, tmp_path / "run", prompts, None)
     with_case(folder)
-    (changed,) = run_sweep(study, tmp_path / "run", prompts, None)
+    (changed,) = sweep_study(study, tmp_path / "run", prompts, None)
     assert (first.done, again.reused, changed.done, changed.changed) == (1, 1, 1, ["model"])
 
 
@@ -120,7 +120,7 @@ def test_two_folders_under_one_name_share_no_vectors(original: Path, folder: Pat
     scores = []
     for alone in (study, study.model_copy(update={"models": study.models[1:]})):
         place = tmp_path / f"run{len(scores)}"
-        assert [r.failed for r in run_sweep(alone, place, none, None)] == [0] * len(alone.models)
+        assert [r.failed for r in sweep_study(alone, place, none, None)] == [0] * len(alone.models)
         (cell,) = (place / "cells" / "1" / "DemoSTS").glob("*-*.json")
         scores.append(json.loads(cell.read_text())["main_score"])
     assert scores[0] == scores[1]

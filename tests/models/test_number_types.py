@@ -15,7 +15,7 @@ from helpers.models.load import load_model
 from helpers.models.number_types import ProbeTexts, compare, number_type_table, probe_scores
 from helpers.study.spec import ModelSpec
 from helpers.sweep.results import scores_table
-from helpers.sweep.run import run_sweep
+from helpers.sweep.run import sweep_study
 
 
 def spec(folder: Path, **settings: object) -> ModelSpec:
@@ -71,7 +71,7 @@ def test_a_run_records_the_probe_of_the_models_that_need_one(folder: Path, tmp_p
     models = [spec(folder).model_dump(), spec(folder, dtype="bfloat16", label="half").model_dump()]
     study = tiny_study(tmp_path, models, ["DemoSTS"], baselines=["none"])
     rows = prompt_rows("DemoSTS", "a:")
-    run_sweep(study, tmp_path / "run", rows, progress=None)
+    sweep_study(study, tmp_path / "run", rows, progress=None)
     table = number_type_table(study, tmp_path / "run")
     assert table["model"].tolist() == ["half"] and table["dtype"].tolist() == ["bfloat16"]
     scores = scores_table(study, tmp_path / "run", rows)

@@ -22,7 +22,7 @@ from helpers.runner.plan import plan_text
 from helpers.study.load import load_study
 from helpers.study.spec import ModelSpec
 from helpers.sweep.group import model_or_error
-from helpers.sweep.run import run_sweep
+from helpers.sweep.run import sweep_study
 
 NOTHING: dict[str, Any] = dict.fromkeys(models_descriptions.DESCRIPTIONS)
 DENSE = "sentence_transformers.sentence_transformer.modules.Pooling"
@@ -272,7 +272,7 @@ def test_whatever_one_model_does_the_others_go_on(
         STATIC,
     ]
     study = tiny_study(tmp_path, rows, ["DemoSTS"], baselines=[])
-    reports = run_sweep(study, tmp_path / "run", prompt_rows("DemoSTS", "Q:"), None)
+    reports = sweep_study(study, tmp_path / "run", prompt_rows("DemoSTS", "Q:"), None)
     assert {r.model: (r.done, *r.reasons) for r in reports} == {
         "limited": (0, "model limited: it has no limit of tokens, so 'max_length' says nothing"),
         "broken": (0, "model broken: ZeroDivisionError: a model"),

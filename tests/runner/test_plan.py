@@ -10,7 +10,7 @@ from helpers.study.load import load_study
 from helpers.study.spec import TaskSpec
 from helpers.sweep.cost import plan_table
 from helpers.sweep.counts import text_counts
-from helpers.sweep.run import run_sweep
+from helpers.sweep.run import sweep_study
 
 
 def test_study_1_is_990_prompt_runs_and_66_defaults() -> None:
@@ -40,7 +40,7 @@ def test_only_tasks_without_statistics_have_no_text_count() -> None:
 def test_cells_of_other_settings_are_not_done(tmp_path) -> None:
     """A prompt and two baselines are computed; with another seed none of them counts."""
     study = tiny_study(tmp_path, [STATIC], ["DemoSTS"])
-    run_sweep(study, tmp_path / "run", prompt_rows("DemoSTS", "a:"), progress=None)
+    sweep_study(study, tmp_path / "run", prompt_rows("DemoSTS", "a:"), progress=None)
     assert plan_table(study, tmp_path / "run")["cells_done"].tolist() == [3]
     other = tiny_study(tmp_path, [STATIC], ["DemoSTS"], seed=7)
     assert plan_table(other, tmp_path / "run")["cells_done"].tolist() == [0]

@@ -13,7 +13,7 @@ from tiny_models import random_sentence_transformer
 
 from helpers.sweep import results
 from helpers.sweep.export import export_cells
-from helpers.sweep.run import run_sweep
+from helpers.sweep.run import sweep_study
 
 ROWS = prompt_rows("DemoSTS", "Sentence:")
 
@@ -23,7 +23,7 @@ def cells(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Path, dic
     """The cells of one small run, by kind."""
     folder = tmp_path_factory.mktemp("cells")
     study = tiny_study(folder, [STATIC], ["DemoSTS"])
-    run_sweep(study, folder / "run", ROWS, progress=None)
+    sweep_study(study, folder / "run", ROWS, progress=None)
     return {
         record["kind"]: (path, record) for path, record in results.current_cells(study, folder / "run", ROWS)
     }
@@ -72,7 +72,7 @@ def test_two_labels_of_one_model_do_not_overwrite_each_other(tmp_path: Path) -> 
         for label, length in (("whole", None), ("short", 6), ("again", None))
     ]
     study, folder = tiny_study(tmp_path, models, ["DemoSTS"], baselines=["default"]), tmp_path / "run"
-    run_sweep(study, folder, ROWS, progress=None)
+    sweep_study(study, folder, ROWS, progress=None)
     assert results.export_mteb(study, folder, ROWS) == 4  # the third label is the first one once more
     files = list((folder / "results").rglob("DemoSTS.json"))
     scores = results.scores_table(study, folder, ROWS)["main_score"]
@@ -82,7 +82,7 @@ def test_two_labels_of_one_model_do_not_overwrite_each_other(tmp_path: Path) -> 
 
 def test_an_export_removes_only_what_an_earlier_one_wrote(tmp_path: Path) -> None:
     study, folder = tiny_study(tmp_path, [STATIC], ["DemoSTS"]), tmp_path / "run"
-    run_sweep(study, folder, ROWS, progress=None)
+    sweep_study(study, folder, ROWS, progress=None)
     results.export_mteb(study, folder, ROWS)
     other = folder / "results" / "org__model" / "1" / "STS15.json"
     other.parent.mkdir(parents=True)
@@ -95,7 +95,7 @@ def test_stock_mteb_reads_prompts_where_it_is_asked_for_experiments(tmp_path: Pa
     weights = f"path:{random_sentence_transformer(tmp_path, 'bert')}"
     models = [{"name": "tiny", "label": f"{n}", "weights": weights, "max_length": n} for n in (None, 8)]
     study, folder = tiny_study(tmp_path, models, ["DemoSTS"]), tmp_path / "run"
-    run_sweep(study, folder, ROWS, progress=None)
+    sweep_study(study, folder, ROWS, progress=None)
     assert results.export_mteb(study, folder, ROWS) == 6
     cache = ResultCache(folder)
     scores = results.scores_table(study, folder, ROWS)

@@ -26,12 +26,12 @@ from helpers.base.network import may_pass, reason_behind
 from helpers.sweep import results
 from helpers.sweep import score as sweep_score
 from helpers.sweep.group import run_group
-from helpers.sweep.run import run_sweep
+from helpers.sweep.run import sweep_study
 
 SWEEP = (
     "import sys, pandas as pd; from pathlib import Path; from helpers.study.load import load_study;"
-    "from helpers.sweep.run import run_sweep;"
-    "run_sweep(load_study(sys.argv[1]), Path(sys.argv[2]), pd.read_parquet(sys.argv[3]))"
+    "from helpers.sweep.run import sweep_study;"
+    "sweep_study(load_study(sys.argv[1]), Path(sys.argv[2]), pd.read_parquet(sys.argv[3]))"
 )
 
 
@@ -88,7 +88,7 @@ def test_out_of_memory_in_one_group_leaves_the_others(
 
     monkeypatch.setattr("helpers.sweep.compute.evaluate", evaluate)
     study = tiny_study(tmp_path, [STATIC], ["DemoSTS"], baselines=["none"])
-    report = run_sweep(study, tmp_path / "run", prompt_rows("DemoSTS", "a:", "b:", "c:"), progress=None)[0]
+    report = sweep_study(study, tmp_path / "run", prompt_rows("DemoSTS", "a:", "b:", "c:"), progress=None)[0]
     assert (report.done, report.failed) == (3, 1) and "out of memory" in report.reasons[0]
 
 
@@ -106,15 +106,15 @@ def test_a_full_disk_is_named_and_the_next_run_completes_the_table(
         real(handle)
 
     monkeypatch.setattr(helpers.study.run.os, "fsync", fsync)
-    report = run_sweep(study, tmp_path / "run", rows, progress=None)[0]
+    report = sweep_study(study, tmp_path / "run", rows, progress=None)[0]
     assert report.done and report.failed and "No space left" in report.reasons[0]
     monkeypatch.undo()
     left = [p for p in (tmp_path / "run").rglob("*") if p.name.endswith(".part")]
     assert not left
-    again = run_sweep(study, tmp_path / "run", rows, progress=None)[0]
+    again = sweep_study(study, tmp_path / "run", rows, progress=None)[0]
     assert (again.reused, again.done, again.failed) == (report.done, report.failed, 0)
     resumed = results.scores_table(study, tmp_path / "run", rows)
-    run_sweep(study, tmp_path / "other", rows, progress=None)
+    sweep_study(study, tmp_path / "other", rows, progress=None)
     undisturbed = results.scores_table(study, tmp_path / "other", rows)
     pd.testing.assert_frame_equal(resumed.drop(columns="seconds"), undisturbed.drop(columns="seconds"))
 
@@ -159,7 +159,7 @@ def test_data_that_hold_no_text_fail_alone(
     broken = {"name": task, "subsets": ["deu-eng"] if task == "Tatoeba" else None}
     study = tiny_study(tmp_path, [STATIC], [broken, "DemoSTS"], data_root=str(tmp_path / "data"))
     prompts = pd.concat([prompt_rows(t, "a:", "b:") for t in (task, "DemoSTS")], ignore_index=True)
-    failed = {r.task: r.failed for r in run_sweep(study, tmp_path / "run", prompts, progress=None)}
+    failed = {r.task: r.failed for r in sweep_study(study, tmp_path / "run", prompts, progress=None)}
     assert failed == {task: 4, "DemoSTS": 0}
     table = results.scores_table(study, tmp_path / "run", prompts).set_index("task")
     assert table.loc[task, "reason"].notna().all() and table.loc["DemoSTS", "main_score"].notna().all()
@@ -194,7 +194,7 @@ def test_two_processes_on_one_folder_compute_every_cell_once(tmp_path: Path) -> 
     computed = [int(n) for output in said for n in re.findall(r"(\d+) computed", output)]
     assert sum(computed) == 12
     shared = results.scores_table(study, tmp_path / "run", rows)
-    run_sweep(study, tmp_path / "alone", rows, progress=None)
+    sweep_study(study, tmp_path / "alone", rows, progress=None)
     alone = results.scores_table(study, tmp_path / "alone", rows)
     pd.testing.assert_frame_equal(shared.drop(columns="seconds"), alone.drop(columns="seconds"))
 

@@ -13,7 +13,7 @@ from tiny import STATIC, prompt_rows, tiny_study
 from helpers.study.spec import Study
 from helpers.sweep import results
 from helpers.sweep.files import is_edited, read_cell, write_cell
-from helpers.sweep.run import run_sweep
+from helpers.sweep.run import sweep_study
 from helpers.sweep.store import group_folder
 
 ROWS = prompt_rows("DemoSTS", "a:")
@@ -57,7 +57,7 @@ def test_only_what_was_written_is_read(change: Callable[[Path], None], tmp_path:
 def edited_run(folder: Path, stale: str) -> tuple[Study, pd.DataFrame]:
     """A finished run in which one cell's score was then changed by hand, and its scores before that."""
     study = tiny_study(folder, [STATIC], ["DemoSTS"], sweep={"stale": stale})
-    run_sweep(study, folder / "run", ROWS, progress=None)
+    sweep_study(study, folder / "run", ROWS, progress=None)
     scores = results.scores_table(study, folder / "run", ROWS)
     path, record = next(results.current_cells(study, folder / "run", ROWS))
     shown = f'"main_score": {record["main_score"]}'
@@ -73,7 +73,7 @@ def test_an_edited_cell_is_named_and_computed_again(tmp_path: Path) -> None:
     assert shown["status"].value_counts().to_dict() == {"ok": 2, "missing": 1}
     assert shown.loc[shown["status"] == "missing", "reason"].str.contains("its file was changed").all()
     lines: list[str] = []
-    (report,) = run_sweep(study, tmp_path / "run", ROWS, lines.append)
+    (report,) = sweep_study(study, tmp_path / "run", ROWS, lines.append)
     assert (report.done, report.reused) == (1, 2)
     assert lines[1:] == ["1 stale result of static x DemoSTS computed again: its file changed"]
     after = results.scores_table(study, tmp_path / "run", ROWS)
@@ -82,7 +82,7 @@ def test_an_edited_cell_is_named_and_computed_again(tmp_path: Path) -> None:
 
 def test_an_edited_cell_is_refused_where_the_study_says_so(tmp_path: Path) -> None:
     study, _ = edited_run(tmp_path, "refuse")
-    (report,) = run_sweep(study, tmp_path / "run", ROWS, progress=None)
+    (report,) = sweep_study(study, tmp_path / "run", ROWS, progress=None)
     assert report.done == 0 and "changed its file" in report.reasons[0]
     place = group_folder(tmp_path / "run", study.models[0], study.tasks[0])
     assert not list(place.glob("*.broken"))

@@ -24,13 +24,13 @@ from helpers.study.spec import ModelSpec, TaskSpec
 from helpers.sweep import received as sweep_received
 from helpers.sweep import results
 from helpers.sweep.probe import PROBE_TEXTS
-from helpers.sweep.run import run_sweep
+from helpers.sweep.run import sweep_study
 from helpers.sweep.store import group_folder
 from helpers.tasks.load import load_task
 
 
 def sweep(study: Any, folder: Path, prompts: pd.DataFrame) -> pd.DataFrame:
-    run_sweep(study, folder, prompts, progress=None)
+    sweep_study(study, folder, prompts, progress=None)
     return results.scores_table(study, folder, prompts)
 
 
@@ -224,7 +224,7 @@ def test_a_truncated_result_is_moved_aside_and_computed_again(tmp_path: Path) ->
     place = group_folder(tmp_path / "run", study.models[0], study.tasks[0])
     victim = sorted(place.glob("*.json"))[0]
     victim.write_text(victim.read_text(encoding="utf-8")[:100], encoding="utf-8")
-    report = run_sweep(study, tmp_path / "run", prompts, progress=None)[0]
+    report = sweep_study(study, tmp_path / "run", prompts, progress=None)[0]
     assert (report.done, report.reused) == (1, 2)
     again = results.scores_table(study, tmp_path / "run", prompts)
     pd.testing.assert_frame_equal(first.drop(columns="seconds"), again.drop(columns="seconds"))
@@ -239,11 +239,11 @@ def test_changed_data_never_serve_an_old_score(tmp_path: Path, monkeypatch: pyte
 
     rows = demo.read_jsonl("sts")
     monkeypatch.setattr(demo, "read_jsonl", lambda name: [r | {"score": 5 - r["score"]} for r in rows])
-    report = run_sweep(study, tmp_path / "run", prompts, progress=None)[0]
+    report = sweep_study(study, tmp_path / "run", prompts, progress=None)[0]
     assert report.done == 2 and "changed data" in report.stale[0]
     refusing = study.model_copy(update={"sweep": study.sweep.model_copy(update={"stale": "refuse"})})
     monkeypatch.setattr(demo, "read_jsonl", lambda name: [r | {"score": 0.5 * r["score"]} for r in rows])
-    assert "stale" in run_sweep(refusing, tmp_path / "run", prompts, progress=None)[0].reasons[0]
+    assert "stale" in sweep_study(refusing, tmp_path / "run", prompts, progress=None)[0].reasons[0]
 
 
 def test_a_task_without_data_fails_alone_and_says_why(tmp_path: Path) -> None:
@@ -263,8 +263,8 @@ def test_a_task_without_data_fails_alone_and_says_why(tmp_path: Path) -> None:
 def test_killed_in_the_middle_the_next_run_ends_with_the_undisturbed_table(tmp_path: Path) -> None:
     program = (
         "import sys, pandas as pd; from pathlib import Path; from helpers.study.load import load_study;"
-        "from helpers.sweep.run import run_sweep;"
-        "run_sweep(load_study(sys.argv[1]), Path(sys.argv[2]), pd.read_parquet(sys.argv[3]))"
+        "from helpers.sweep.run import sweep_study;"
+        "sweep_study(load_study(sys.argv[1]), Path(sys.argv[2]), pd.read_parquet(sys.argv[3]))"
     )
     tasks = ["DemoSTS", "DemoTopicClustering", "DemoRetrieval"]
     study = tiny_study(tmp_path, [STATIC], tasks)
@@ -289,7 +289,7 @@ def test_killed_in_the_middle_the_next_run_ends_with_the_undisturbed_table(tmp_p
     worker.wait()
     there = len(list(cells.rglob("*-*.json")))
     assert 16 <= there < 42
-    reports = run_sweep(study, tmp_path / "run", prompts, progress=None)
+    reports = sweep_study(study, tmp_path / "run", prompts, progress=None)
     assert sum(r.done for r in reports) == 42 - there
     resumed = results.scores_table(study, tmp_path / "run", prompts)
     undisturbed = sweep(study, tmp_path / "other", prompts)

@@ -20,7 +20,7 @@ from helpers.sweep.cost import plan_table
 from helpers.sweep.counts import text_counts
 from helpers.sweep.encoder import SweepEncoder
 from helpers.sweep.files import read_cell
-from helpers.sweep.run import run_sweep
+from helpers.sweep.run import sweep_study
 
 
 @cache
@@ -38,7 +38,7 @@ def stock(name: str, dataset: Any, subsets: list[str] | None = None) -> dict[tup
 
 def swept(study: Study, folder: Path) -> dict[tuple[str, str], float]:
     """Scores by split and subset of the sweep's baseline "none"."""
-    reports = run_sweep(study, folder, prompt_rows("none of these"), progress=None)
+    reports = sweep_study(study, folder, prompt_rows("none of these"), progress=None)
     assert [r.reasons for r in reports] == [[]] * len(reports)
     found = {}
     for path in (folder / "cells").rglob("*-*.json"):
@@ -164,5 +164,5 @@ def test_the_reason_of_a_failed_cell_says_what_was_being_done(tmp_path, monkeypa
     write(tmp_path / "data", "STS15", tables("STS"))
     monkeypatch.setattr("mteb.abstasks.sts.AbsTaskSTS.evaluate", fail)
     study = study_of(tmp_path, spec("STS"))
-    (report,) = run_sweep(study, tmp_path / "run", prompt_rows("none of these"), progress=None)
+    (report,) = sweep_study(study, tmp_path / "run", prompt_rows("none of these"), progress=None)
     assert report.reasons == ["evaluating STS15 (default, test): ValueError: Found array with 0 sample(s)"]

@@ -35,7 +35,7 @@ from helpers.sweep.cell import make_cells
 from helpers.sweep.encoder import SweepEncoder
 from helpers.sweep.files import read_cell
 from helpers.sweep.group import run_group
-from helpers.sweep.run import run_sweep
+from helpers.sweep.run import sweep_study
 from helpers.sweep.store import group_folder
 from helpers.tasks.demo import DemoRetrieval, DemoSTS, read_jsonl
 from helpers.tasks.load import load_task
@@ -73,7 +73,7 @@ def test_t3_a_long_prompt_with_line_breaks_is_stored_and_exported(tmp_path: Path
     prompt = "检索与问题最相关的段落\n" * 12  # 144 characters, 408 bytes: too long for a folder's name
     study = tiny_study(tmp_path, [STATIC], ["DemoSTS"], baselines=["none"])
     rows = prompt_rows("DemoSTS", prompt)
-    run_sweep(study, tmp_path / "run", rows, progress=None)
+    sweep_study(study, tmp_path / "run", rows, progress=None)
     assert results.export_mteb(study, tmp_path / "run", rows) == 2
     assert prompt in results.scores_table(study, tmp_path / "run", rows)["prompt"].tolist()
 
@@ -112,7 +112,7 @@ def test_t6_prompts_that_mteb_averages_keep_a_row_each(tmp_path: Path) -> None:
 
     study = tiny_study(tmp_path, [STATIC], ["DemoSTS"], baselines=["default"])
     rows = prompt_rows("DemoSTS", "Sentence:", "Weather report:")
-    run_sweep(study, tmp_path / "run", rows, progress=None)
+    sweep_study(study, tmp_path / "run", rows, progress=None)
     results.export_mteb(study, tmp_path / "run", rows)
     naive = ResultCache(tmp_path / "run").load_results(load_experiments="match_name", require_model_meta=True)
     assert len(naive.to_dataframe()) == 1

@@ -18,7 +18,7 @@ from helpers.study.sweep import RaySpec
 from helpers.sweep import run as executors
 from helpers.sweep.ray import Files, changes, gpus_per_task, init_arguments
 from helpers.sweep.results import scores_table
-from helpers.sweep.run import run_sweep
+from helpers.sweep.run import sweep_study
 
 TASKS = ["DemoTopicClassification", "DemoRetrieval", "DemoSTS"]
 MODELS = [STATIC, STATIC | {"label": "again"}]
@@ -34,7 +34,7 @@ def study_with(folder: Path, tasks: list[str | dict[str, Any]], **sweep: Any) ->
 
 
 def table(study: Study, folder: Path, prompts: pd.DataFrame, progress: Any = None) -> pd.DataFrame:
-    run_sweep(study, folder, prompts, progress)
+    sweep_study(study, folder, prompts, progress)
     return scores_table(study, folder, prompts).drop(columns="seconds")
 
 
@@ -72,7 +72,7 @@ def test_fetched_results_are_those_of_one_process(
     wanted = expected[expected["task"] == "DemoSTS"].reset_index(drop=True)
     pd.testing.assert_frame_equal(found, wanted)
     assert [p.name for p in (tmp_path / "run").iterdir()] == ["cells"]  # the nodes worked somewhere else
-    reports = run_sweep(study, tmp_path / "run", prompts, progress=None)
+    reports = sweep_study(study, tmp_path / "run", prompts, progress=None)
     assert [(r.done, r.reused) for r in reports] == [(0, 6), (0, 6)]
 
 
@@ -126,7 +126,9 @@ def test_without_the_package_the_message_says_how_to_install_it(
 ) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(StudyError, match=r"pip install .*\[ray\]"):
-        run_sweep(study_with(tmp_path, ["DemoSTS"], executor="ray"), tmp_path / "run", prompt_rows("DemoSTS"))
+        sweep_study(
+            study_with(tmp_path, ["DemoSTS"], executor="ray"), tmp_path / "run", prompt_rows("DemoSTS")
+        )
 
 
 def test_the_study_comes_before_the_environment_and_both_before_a_new_cluster(tmp_path: Path) -> None:

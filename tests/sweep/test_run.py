@@ -18,7 +18,7 @@ from helpers.base.progress import Say
 from helpers.study.load import load_study
 from helpers.sweep.processes import in_processes, worker_count
 from helpers.sweep.results import scores_table
-from helpers.sweep.run import run_sweep, work_list
+from helpers.sweep.run import sweep_study, work_list
 from helpers.sweep.store import GroupReport, group_folder
 from helpers.sweep.work import Group, Outcomes, Work
 
@@ -29,12 +29,12 @@ import pandas as pd
 import mteb
 from helpers.sweep import run as executors
 from helpers.study.load import load_study
-from helpers.sweep.run import run_sweep
+from helpers.sweep.run import sweep_study
 
 executors.POLL_SECONDS = 0.05
 print("ready", flush=True)
 study, folder, prompts = sys.argv[1:]
-reports = run_sweep(load_study(study), Path(folder), pd.read_parquet(prompts), progress=None)
+reports = sweep_study(load_study(study), Path(folder), pd.read_parquet(prompts), progress=None)
 print(json.dumps([(r.done, r.reused, r.failed) for r in reports]))
 """
 
@@ -61,7 +61,7 @@ def test_two_processes_give_the_table_of_one(tmp_path: Path) -> None:
     tables = []
     for workers in (1, 2):
         study = tiny_study(tmp_path, [STATIC], tasks, sweep={"workers": workers})
-        run_sweep(study, tmp_path / f"run{workers}", prompts, progress=None)
+        sweep_study(study, tmp_path / f"run{workers}", prompts, progress=None)
         tables.append(scores_table(study, tmp_path / f"run{workers}", prompts).drop(columns="seconds"))
     pd.testing.assert_frame_equal(*tables)
 
@@ -119,7 +119,7 @@ def test_two_commands_on_one_run_folder_share_its_groups(tmp_path: Path) -> None
     for reports in found:
         assert [done + reused for done, reused, _ in reports] == [5] * 6  # each knows of every group
     alone = tiny_study(tmp_path / "alone", models, list(tasks), baselines=["none"])
-    run_sweep(alone, tmp_path / "alone" / "run", prompts, progress=None)
+    sweep_study(alone, tmp_path / "alone" / "run", prompts, progress=None)
     tables = [
         scores_table(s, f / "run", prompts).drop(columns="seconds")
         for s, f in ((study, tmp_path), (alone, tmp_path / "alone"))
@@ -134,7 +134,7 @@ def test_without_waiting_a_group_that_another_process_holds_is_left_to_it(tmp_pa
     place.mkdir(parents=True)
     lines: list[str] = []
     with FileLock(place / ".lock"):
-        reports = run_sweep(study, tmp_path / "run", prompts, lines.append, wait=False)
+        reports = sweep_study(study, tmp_path / "run", prompts, lines.append, wait=False)
     assert [(r.task, r.done) for r in reports] == [("DemoRetrieval", 1)]
     assert lines[-1] == "1 of 2 groups are being computed by other processes"
-    assert sum(r.done for r in run_sweep(study, tmp_path / "run", prompts, None)) == 1
+    assert sum(r.done for r in sweep_study(study, tmp_path / "run", prompts, None)) == 1

@@ -10,7 +10,7 @@ from tiny import STATIC, prompt_rows, tiny_study
 from helpers.base.errors import StudyError
 from helpers.runner.cli import main
 from helpers.sweep.results import scores_table
-from helpers.sweep.run import run_sweep
+from helpers.sweep.run import sweep_study
 from helpers.sweep.scaling import Cost, makespan, measured_costs, saturation, scaling_table
 from helpers.sweep.store import group_folder, read_note
 
@@ -67,14 +67,14 @@ def test_no_gpu_is_an_error() -> None:
 def test_the_costs_of_a_run_come_from_its_notes(tmp_path: Path) -> None:
     study = tiny_study(tmp_path, [STATIC], ["DemoSTS"])
     assert measured_costs(study, tmp_path / "run") is None
-    run_sweep(study, tmp_path / "run", prompt_rows("DemoSTS", "a:", "b:"), progress=None)
+    sweep_study(study, tmp_path / "run", prompt_rows("DemoSTS", "a:", "b:"), progress=None)
     note = read_note(group_folder(tmp_path / "run", study.models[0], study.tasks[0]))
     assert note is not None and (note.finished, note.computed, note.failed) == (4, 4, 0)
     found = measured_costs(study, tmp_path / "run")
     assert found == [Cost("static", "DemoSTS", pytest.approx(note.seconds))]
-    run_sweep(study, tmp_path / "run", prompt_rows("DemoSTS", "a:", "b:"), progress=None)
+    sweep_study(study, tmp_path / "run", prompt_rows("DemoSTS", "a:", "b:"), progress=None)
     assert measured_costs(study, tmp_path / "run") == found  # reading what is there costs nothing
-    run_sweep(study, tmp_path / "run", prompt_rows("DemoSTS", "a:"), progress=None)
+    sweep_study(study, tmp_path / "run", prompt_rows("DemoSTS", "a:"), progress=None)
     table = scores_table(study, tmp_path / "run", prompt_rows("DemoSTS", "a:"))
     assert measured_costs(
         study, tmp_path / "run"

@@ -11,7 +11,7 @@ from tiny import STATIC, prompt_rows, tiny_study
 from helpers.models.load import load_model
 from helpers.sweep.group import run_group
 from helpers.sweep.results import scores_table
-from helpers.sweep.run import run_sweep
+from helpers.sweep.run import sweep_study
 from helpers.sweep.stages import cached_model, embed_group
 
 
@@ -36,6 +36,6 @@ def test_what_one_stage_embeds_the_other_only_scores(spec: dict[str, str], task:
     assert second.failed == 0 and second.done > 0 and second.reused == first.done
     with pytest.raises(LookupError, match="not in the embedding cache"):
         stand_in.embed(["a text that nobody embedded"])
-    run_sweep(study, tmp_path / "at-once", prompts, progress=None)
+    sweep_study(study, tmp_path / "at-once", prompts, progress=None)
     tables = [scores_table(study, tmp_path / name, prompts) for name in ("staged", "at-once")]
     pd.testing.assert_frame_equal(*(t.drop(columns="seconds") for t in tables))

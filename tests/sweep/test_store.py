@@ -15,7 +15,7 @@ from helpers.study.spec import Study
 from helpers.sweep import received as sweep_received
 from helpers.sweep import results
 from helpers.sweep import score as sweep_score
-from helpers.sweep.run import run_sweep
+from helpers.sweep.run import sweep_study
 from helpers.sweep.store import NAME, group_folder
 
 TASK = "DemoTopicClassification"
@@ -50,19 +50,19 @@ def test_going_back_to_an_earlier_setting_shows_its_results_again(
     change: dict[str, Any], tmp_path: Path
 ) -> None:
     before, after, folder = study_of(tmp_path), study_of(tmp_path, **change), tmp_path / "run"
-    run_sweep(before, folder, ROWS, progress=None)
+    sweep_study(before, folder, ROWS, progress=None)
     first = shown(before, folder)
-    run_sweep(after, folder, ROWS, progress=None)
+    sweep_study(after, folder, ROWS, progress=None)
     assert shown(after, folder)[0] != first[0]
-    (report,) = run_sweep(before, folder, ROWS, progress=None)
+    (report,) = sweep_study(before, folder, ROWS, progress=None)
     assert report.reused == 3 and shown(before, folder) == first
 
 
 def test_refused_stale_results_are_failed_and_say_why(tmp_path: Path) -> None:
     folder = tmp_path / "run"
-    run_sweep(study_of(tmp_path), folder, ROWS, progress=None)
+    sweep_study(study_of(tmp_path), folder, ROWS, progress=None)
     refusing = study_of(tmp_path, seed=7, sweep={"stale": "refuse"})
-    run_sweep(refusing, folder, ROWS, progress=None)
+    sweep_study(refusing, folder, ROWS, progress=None)
     scores = results.scores_table(refusing, folder, ROWS)
     assert scores["status"].tolist() == ["failed"] * 3
     assert scores["reason"].str.contains("3 stale results.*changed seed").all()
@@ -75,11 +75,11 @@ def test_a_result_whose_computing_again_fails_is_failed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = tmp_path / "run"
-    run_sweep(study_of(tmp_path), folder, ROWS, progress=None)
+    sweep_study(study_of(tmp_path), folder, ROWS, progress=None)
     shown(study_of(tmp_path), folder)
     monkeypatch.setattr("helpers.sweep.compute.evaluate", fail)
     changed = study_of(tmp_path, seed=7)
-    run_sweep(changed, folder, ROWS, progress=None)
+    sweep_study(changed, folder, ROWS, progress=None)
     scores = results.scores_table(changed, folder, ROWS)
     assert set(scores["status"]) == {"failed"} and set(scores["reason"]) == {"RuntimeError: no memory"}
     assert results.export_mteb(changed, folder, ROWS) == 0
@@ -88,26 +88,26 @@ def test_a_result_whose_computing_again_fails_is_failed(
 
 def test_results_of_a_model_that_cannot_be_loaded_any_more_are_failed(tmp_path: Path) -> None:
     study, folder = study_of(tmp_path), tmp_path / "run"
-    run_sweep(study, folder, ROWS, progress=None)
+    sweep_study(study, folder, ROWS, progress=None)
     (tmp_path / "model").rename(tmp_path / "elsewhere")
-    run_sweep(study, folder, ROWS, progress=None)
+    sweep_study(study, folder, ROWS, progress=None)
     scores = results.scores_table(study, folder, ROWS)
     assert set(scores["status"]) == {"failed"} and scores["reason"].str.contains("there is no folder").all()
     (tmp_path / "elsewhere").rename(tmp_path / "model")
-    assert run_sweep(study, folder, ROWS, progress=None)[0].reused == 3
+    assert sweep_study(study, folder, ROWS, progress=None)[0].reused == 3
     assert set(results.scores_table(study, folder, ROWS)["status"]) == {"ok"}
 
 
 def test_settings_that_a_group_was_not_run_with_have_no_results_yet(tmp_path: Path) -> None:
     folder = tmp_path / "run"
-    run_sweep(study_of(tmp_path), folder, ROWS, progress=None)
+    sweep_study(study_of(tmp_path), folder, ROWS, progress=None)
     scores = results.scores_table(study_of(tmp_path, seed=7), folder, ROWS)
     assert scores["status"].tolist() == ["missing"] * 3
 
 
 def test_a_run_folder_without_lists_shows_the_newest_result_of_every_slot(tmp_path: Path) -> None:
     study, folder = study_of(tmp_path), tmp_path / "run"
-    run_sweep(study, folder, ROWS, progress=None)
+    sweep_study(study, folder, ROWS, progress=None)
     first = results.scores_table(study, folder, ROWS)
     (group_folder(folder, study.models[0], study.tasks[0]) / NAME).unlink()
     pd.testing.assert_frame_equal(results.scores_table(study, folder, ROWS), first)
@@ -115,8 +115,8 @@ def test_a_run_folder_without_lists_shows_the_newest_result_of_every_slot(tmp_pa
 
 def test_stale_results_that_are_computed_again_are_named_once_per_group(tmp_path: Path) -> None:
     folder, lines = tmp_path / "run", list[str]()
-    run_sweep(study_of(tmp_path), folder, ROWS, progress=None)
-    run_sweep(study_of(tmp_path, seed=7), folder, ROWS, lines.append)
+    sweep_study(study_of(tmp_path), folder, ROWS, progress=None)
+    sweep_study(study_of(tmp_path, seed=7), folder, ROWS, lines.append)
     assert lines[1:] == [f"3 stale results of tiny x {TASK} computed again: seed changed"]
 
 
@@ -131,7 +131,7 @@ def test_a_subset_that_fails_has_a_row_of_its_own(
 
     monkeypatch.setattr("helpers.sweep.compute.evaluate", evaluate)
     study, rows = tiny_study(tmp_path, [STATIC], ["DemoBitextMining"]), prompt_rows("DemoBitextMining", "a:")
-    run_sweep(study, tmp_path / "run", rows, progress=None)
+    sweep_study(study, tmp_path / "run", rows, progress=None)
     if not has_list:
         (group_folder(tmp_path / "run", study.models[0], study.tasks[0]) / NAME).unlink()
     scores = results.scores_table(study, tmp_path / "run", rows)

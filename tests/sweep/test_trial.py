@@ -11,7 +11,7 @@ from tiny import STATIC, prompt_rows, tiny_study
 from helpers.base.errors import StudyError
 from helpers.study.run import Run
 from helpers.sweep.results import scores_table
-from helpers.sweep.run import run_sweep
+from helpers.sweep.run import sweep_study
 from helpers.sweep.trial import try_prompt
 
 ASKED = ("Sentence:", "Weather report:", "A sentence about animals:")
@@ -22,7 +22,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     monkeypatch.setenv("HELPERS_RUNS", str(tmp_path / "runs"))
     run = Run(tiny_study(tmp_path, [STATIC], ["DemoSTS"], baselines=["none"]))
     prompts = prompt_rows("DemoSTS", *ASKED)
-    run_sweep(run.study, run.folder, prompts, progress=None)
+    sweep_study(run.study, run.folder, prompts, progress=None)
     run.save_table("scores", scores_table(run.study, run.folder, prompts))
     return run
 

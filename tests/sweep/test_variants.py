@@ -17,7 +17,7 @@ from helpers.sensitivity import defaults as sensitivity
 from helpers.sensitivity import words as sensitivity_words
 from helpers.sensitivity.agreement import agreement_table
 from helpers.sweep.results import scores_table
-from helpers.sweep.run import run_sweep
+from helpers.sweep.run import sweep_study
 from helpers.sweep.variants import distinct, findings, other_models, variant_of
 
 TWINS = pd.DataFrame(
@@ -106,7 +106,7 @@ def test_the_sweep_finds_the_weights_of_a_model_in_a_copy_and_with_another_pooli
     ]
     study = tiny_study(tmp_path, specs, ["DemoSTS"], baselines=["default"], sweep={"workers": 1})
     rows = prompt_rows("DemoSTS", "a:")
-    run_sweep(study, tmp_path / "run", rows, lambda line: None)
+    sweep_study(study, tmp_path / "run", rows, lambda line: None)
     scores = scores_table(study, tmp_path / "run", rows)
     assert scores["status"].eq("ok").all()
     found = scores.drop_duplicates("model").set_index("model")["variant_of"].dropna().to_dict()

@@ -12,9 +12,26 @@ from helpers.tasks import given
 from helpers.tasks.load import load_task
 from helpers.tasks.own import measures
 
-WORDS = "cat dog bird fish tree house road river cloud stone bread salt wine lamp door key".split()
+WORDS = [
+    "cat",
+    "dog",
+    "bird",
+    "fish",
+    "tree",
+    "house",
+    "road",
+    "river",
+    "cloud",
+    "stone",
+    "bread",
+    "salt",
+    "wine",
+    "lamp",
+    "door",
+    "key",
+]
 FAQ = [(f"what is a {w}?", f"a {w} is a thing") for w in WORDS]
-RERANK = [(f"what is a {w}?", f"a {v} is a thing", int(v == w)) for w in WORDS[:8] for v in WORDS[:5] + [w]]
+RERANK = [(f"what is a {w}?", f"a {v} is a thing", int(v == w)) for w in WORDS[:8] for v in [*WORDS[:5], w]]
 STS = [(w, v, float(len({*w} & {*v}))) for w in WORDS for v in WORDS[:3]]
 PAIRS = [(w, w[::-1], i % 2) for i, w in enumerate(WORDS)]
 LABELLED = [(f"{w} {v}", ["a", "b"][i % 2]) for i, w in enumerate(WORDS) for v in WORDS[:4]]
@@ -59,8 +76,14 @@ def test_csv_jsonl_parquet_and_python_rows_give_the_same_score_by_mtebs_own_clas
     frame.to_csv(tmp_path / "a.tsv", index=False, sep="\t")
     frame.to_parquet(tmp_path / "a.parquet")
     (tmp_path / "a.jsonl").write_text("\n".join(map(json.dumps, frame.to_dict("records"))), encoding="utf-8")
-    specs = [TaskSpec(name="mine", type=kind, data=str(tmp_path / f"a.{e}")) for e in ("csv", "tsv", "parquet", "jsonl")]
-    specs += [make("mine", frame).write(tmp_path / "one"), make("mine", frame.to_dict("list")).write(tmp_path / "two")]
+    specs = [
+        TaskSpec(name="mine", type=kind, data=str(tmp_path / f"a.{e}"))
+        for e in ("csv", "tsv", "parquet", "jsonl")
+    ]
+    specs += [
+        make("mine", frame).write(tmp_path / "one"),
+        make("mine", frame.to_dict("list")).write(tmp_path / "two"),
+    ]
     found = [scores(spec, encoder) for spec in specs]
     assert set(measures(kind)) <= set(found[0])  # any of them may be the main score
     assert all(one["main_score"] == found[0]["main_score"] for one in found)
@@ -68,7 +91,9 @@ def test_csv_jsonl_parquet_and_python_rows_give_the_same_score_by_mtebs_own_clas
 
 def test_own_retrieval_equals_the_demo_task_that_holds_the_same_texts(encoder):
     demo = load_task(TaskSpec(name="DemoRetrieval", split="test")).dataset["default"]["test"]
-    mine = given.retrieval_task("mine", demo["corpus"].to_pandas(), demo["queries"].to_pandas(), demo["relevant_docs"])
+    mine = given.retrieval_task(
+        "mine", demo["corpus"].to_pandas(), demo["queries"].to_pandas(), demo["relevant_docs"]
+    )
     stock = load_task(TaskSpec(name="DemoRetrieval", split="test"))
     stock = stock.evaluate(encoder, "test", encode_kwargs={"show_progress_bar": False})["default"]
     import tempfile
@@ -87,41 +112,75 @@ def test_columns_are_mapped_and_texts_are_never_changed(tmp_path):
 
 @pytest.mark.parametrize("sep", [",", ";"])
 def test_a_csv_of_a_spreadsheet_with_semicolons_is_read(tmp_path, sep):
-    (tmp_path / "f.csv").write_text(f"\ufeffquestion{sep}answer\nwho?{sep}me\nwhat?{sep}that\n", encoding="utf-8")
+    (tmp_path / "f.csv").write_text(
+        f"\ufeffquestion{sep}answer\nwho?{sep}me\nwhat?{sep}that\n", encoding="utf-8"
+    )
     task = load_task(TaskSpec(name="mine", type="Retrieval", data=str(tmp_path / "f.csv")))
     assert task.dataset["default"]["test"]["corpus"]["text"][:] == ["me", "that"]
 
 
 def test_of_several_forms_of_judgements_all_mean_the_same():
     made = [
-        given.retrieval_task("t", {"a": "x", "b": "y"}, {"q": "z"}, judged).files["qrels"].rows.values.tolist()
-        for judged in ({"q": {"a": 1}}, {"q": "a"}, {"q": ["a"]}, [("q", "a", 1)], [{"query-id": "q", "corpus-id": "a"}])
+        given.retrieval_task("t", {"a": "x", "b": "y"}, {"q": "z"}, judged)
+        .files["qrels"]
+        .rows.values.tolist()
+        for judged in (
+            {"q": {"a": 1}},
+            {"q": "a"},
+            {"q": ["a"]},
+            [("q", "a", 1)],
+            [{"query-id": "q", "corpus-id": "a"}],
+        )
     ]
     assert made == [[["q", "a", 1]]] * 5
 
 
 NAN = float("nan")
 WRONG = {
-    "a judgement of an absent document": (lambda: given.retrieval_task("t", ["x"], ["z"], {0: 7}), "qrels, column 'corpus-id', row 0: there is no document '7'"),
+    "a judgement of an absent document": (
+        lambda: given.retrieval_task("t", ["x"], ["z"], {0: 7}),
+        "qrels, column 'corpus-id', row 0: there is no document '7'",
+    ),
     "a judgement of an absent query": (lambda: given.retrieval_task("t", ["x"], ["z"], {5: 0}), "column 'query-id', row 0: there is no query '5'"),
-    "one id for two texts": (lambda: given.retrieval_task("t", [("a", "x"), ("a", "y")], ["z"], {0: "a"}), "corpus, column 'id', row 1: the id 'a' has another text in row 0"),
+    "one id for two texts": (
+        lambda: given.retrieval_task("t", [("a", "x"), ("a", "y")], ["z"], {0: "a"}),
+        "corpus, column 'id', row 1: the id 'a' has another text in row 0",
+    ),
     "a query without a relevant document": (lambda: given.retrieval_task("t", ["x"], ["z"], {0: {0: 0}}), "the query '0' has no relevant document"),
     "a broken relevance": (lambda: given.retrieval_task("t", ["x"], ["z"], {0: {0: 0.5}}), "relevance 0.5 is not a whole number"),
     "a missing text": (lambda: given.retrieval_task("t", [("q", None)]), "column 'document', row 0: the text is missing"),
     "an empty query": (lambda: given.retrieval_task("t", [("q", "a"), (" ", "b")]), "column 'query', row 1: the text is empty"),
     "queries without judgements": (lambda: given.retrieval_task("t", ["x"], ["z"]), "qrels are missing"),
     "no candidates": (lambda: given.reranking_task("t", ["x"], ["z"], {0: 0}), "top_ranked is missing"),
-    "an unknown candidate": (lambda: given.reranking_task("t", ["x"], ["z"], {0: 0}, {0: [0, 9]}), "top_ranked, column 'corpus-ids', row 0: there is no document '9'"),
+    "an unknown candidate": (
+        lambda: given.reranking_task("t", ["x"], ["z"], {0: 0}, {0: [0, 9]}),
+        "top_ranked, column 'corpus-ids', row 0: there is no document '9'",
+    ),
     "pairs without relevance": (lambda: given.reranking_task("t", [("q", "d")]), "no column 'score'"),
     "one grade throughout": (lambda: given.sts_task("t", [("a", "b", 1), ("c", "d", 1)]), "column 'score': every value is 1"),
-    "a grade that is not finite": (lambda: given.sts_task("t", [("a", "b", 1), ("c", "d", NAN)]), "column 'score', row 1: nan is not a finite number"),
+    "a grade that is not finite": (
+        lambda: given.sts_task("t", [("a", "b", 1), ("c", "d", NAN)]),
+        "column 'score', row 1: nan is not a finite number",
+    ),
     "columns of two lengths": (lambda: given.sts_task("t", {"sentence1": ["a"], "sentence2": ["b", "c"], "score": [1, 2]}), "not of one length"),
-    "a missing column": (lambda: given.sts_task("t", [{"sentence1": "a", "score": 1}, {"sentence1": "b", "score": 2}]), "there is no column 'sentence2'"),
-    "an unknown mapped column": (lambda: given.sts_task("t", [("a", "b", 1)], columns={"sentence1": "text"}), "columns.sentence1: unknown column 'text'"),
+    "a missing column": (
+        lambda: given.sts_task("t", [{"sentence1": "a", "score": 1}, {"sentence1": "b", "score": 2}]),
+        "there is no column 'sentence2'",
+    ),
+    "an unknown mapped column": (
+        lambda: given.sts_task("t", [("a", "b", 1)], columns={"sentence1": "text"}),
+        "columns.sentence1: unknown column 'text'",
+    ),
     "a label that is not 0 or 1": (lambda: given.pair_classification_task("t", [("a", "b", 1), ("c", "d", 2)]), "row 1: the label 2 is not 0 or 1"),
     "one label only": (lambda: given.clustering_task("t", [("a", "x"), ("b", "x")]), "every label is 'x'"),
-    "a label with one text": (lambda: given.classification_task("t", [("a", "x"), ("b", "x"), ("c", "y")]), "column 'label': every label needs two rows"),
-    "a label that is not trained on": (lambda: given.classification_task("t", [("a", "x"), ("b", "y")], [("c", "x"), ("d", "z")]), "test, column 'label', row 1: the label 'z' does not occur"),
+    "a label with one text": (
+        lambda: given.classification_task("t", [("a", "x"), ("b", "x"), ("c", "y")]),
+        "column 'label': every label needs two rows",
+    ),
+    "a label that is not trained on": (
+        lambda: given.classification_task("t", [("a", "x"), ("b", "y")], [("c", "x"), ("d", "z")]),
+        "test, column 'label', row 1: the label 'z' does not occur",
+    ),
     "one language for translations": (lambda: given.bitext_task("t", BITEXT, language="eng-Latn"), "language: bitext mining has two"),
     "a language that is none": (lambda: given.sts_task("t", STS, language="english"), "language: english is not language and script, e.g. eng-Latn"),
     "an unknown score": (lambda: given.retrieval_task("t", FAQ, main_score="ndcg_at_11"), "unknown score 'ndcg_at_11'; did you mean ndcg_at_1"),

@@ -7,7 +7,7 @@ import shutil
 import pytest
 
 from helpers.study.load import load_study
-from helpers.study.run import run_folder
+from helpers.study.run import runs_folder
 from helpers.tuning.evaluation import contrast_table, query_scores, recall_table, searches
 from helpers.tuning.sets import tuning_data
 from helpers.tuning.train import fine_tune, rows_for
@@ -17,7 +17,7 @@ from helpers.tuning.trained import compared, finetuning_of, stacked
 @pytest.mark.slow
 def test_query_side_negatives_help_among_paraphrases_and_the_ablation_does_not(tmp_path):
     study = load_study("demo")
-    finished = run_folder("demo") / "models"
+    finished = (runs_folder() / "demo") / "models"
     if finished.is_dir():  # those of the last report; the identity decides whether they count
         shutil.copytree(finished, tmp_path / "models")
     data, spec = tuning_data(study), finetuning_of(study)

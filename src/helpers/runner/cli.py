@@ -158,13 +158,13 @@ def sweep(options: argparse.Namespace) -> int:
     from helpers.base.phrases import count
     from helpers.prompts.origin import known_prompts
     from helpers.study.run import Run
-    from helpers.sweep.run import run_sweep
+    from helpers.sweep.run import sweep_study
 
     given = {"executor": options.executor, "workers": options.workers, "device": options.device}
     overrides = {f"sweep.{key}": value for key, value in given.items()}
     run = Run.open(options.study, step="02", **overrides, **{"sweep.ray.address": options.ray_address})
     prompts = known_prompts(run)
-    reports = run_sweep(
+    reports = sweep_study(
         run.study, run.folder, prompts, lambda line: print(line, flush=True), wait=not options.no_wait
     )
     computed, reused, failed = (sum(getattr(r, key) for r in reports) for key in ("done", "reused", "failed"))

@@ -84,7 +84,7 @@ def _geometry(study: Study) -> list[str]:
     labels = study.geometry.models or [m.label for m in study.models]
     lines = ["", f"  instruction geometry, {len(labels)} models:"]
     for task in study.geometry.tasks:
-        metadata = None if task.name == "SQuAD" else task_class(task).metadata
+        metadata = None if task.name == "SQuAD" else task_class(study.task_spec(task.name)).metadata
         bitext = metadata is not None and metadata.type == "BitextMining"
         kind: Bank = "bitext-mining" if bitext else "retrieval"
         counts = select(bank, kind, study.geometry.groups, controls=False)

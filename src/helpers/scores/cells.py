@@ -56,6 +56,11 @@ def task_scores(scores: pd.DataFrame, records: Records = None) -> pd.DataFrame:
     return cells[CELL_COLUMNS].sort_values(["model", "task", "kind", "prompt_id"], ignore_index=True)
 
 
+def as_cells(scores: pd.DataFrame) -> pd.DataFrame:
+    """`task_scores` of a table of scores; a table that has one score per model, task and prompt already as it is."""
+    return task_scores(scores) if "main_score" in scores else scores
+
+
 def chosen_records(scores: pd.DataFrame, records: Records = None) -> pd.DataFrame:
     """The rows of the scores table that `records` (see `task_scores`) keeps, in their order.
 

@@ -16,7 +16,7 @@ from scipy import stats
 from helpers.base.errors import StudyError
 from helpers.base.names import unknown
 from helpers.base.stats import score_draws, unit_scores
-from helpers.scores.cells import task_scores
+from helpers.scores.cells import as_cells
 from helpers.study.run import tables_of
 
 LEAST_UNITS = 20  # below, no interval of a mean of so uneven differences holds its level
@@ -28,7 +28,9 @@ CANDIDATES = [
     "best_mean", "best_bound", "honest_gain", "honest_low", "honest_high",
 ]  # fmt: skip
 
-Units = list[tuple[np.ndarray, np.ndarray | None]]  # per test set: (n_units, k) scores and, for correlations, the gold
+Units = list[
+    tuple[np.ndarray, np.ndarray | None]
+]  # per test set: (n_units, k) scores and, for correlations, the gold
 
 
 def choose_prompt(
@@ -56,7 +58,7 @@ def choose_prompt(
 
     Intervals are missing below 20 queries or pairs, and for tasks whose score is not that of the units that are kept.
     """
-    cells = task_scores(scores) if "subset" in scores else scores
+    cells = as_cells(scores)
     if query_scores is None:
         query_scores = tables_of(scores, "query_scores")
     kinds = sorted(set(cells["kind"]) - {"prompt"})
@@ -108,7 +110,9 @@ def _units(table: pd.DataFrame | None, model: str, task: str, ids: list[str]) ->
         if not set(ids) <= set(wide.columns):
             return []
         wide = wide[ids].dropna()
-        gold = part.drop_duplicates("query_id").set_index("query_id")["gold"].reindex(wide.index).to_numpy(float)
+        gold = (
+            part.drop_duplicates("query_id").set_index("query_id")["gold"].reindex(wide.index).to_numpy(float)
+        )
         found.append((wide.to_numpy(float), None if np.isnan(gold).all() else gold))
     return found
 
@@ -119,7 +123,14 @@ def _score(units: Units) -> np.ndarray:
 
 
 def _candidates(
-    part: pd.DataFrame, units: Units, reference: str, level: float, folds: int, repeats: int, draws: int, seed: int
+    part: pd.DataFrame,
+    units: Units,
+    reference: str,
+    level: float,
+    folds: int,
+    repeats: int,
+    draws: int,
+    seed: int,
 ) -> pd.DataFrame:
     part = part.reset_index(drop=True)
     base = int(np.flatnonzero(part["kind"] == reference)[0])
@@ -127,7 +138,10 @@ def _candidates(
     none = score[(part["kind"] == "none").to_numpy()]
     n = sum(len(values) for values, _ in units)
     out = part[["model", "task", "prompt_id", "kind", "prompt"]].assign(
-        n_units=n, score=score, gain=score - score[base], gain_over_none=score - none[0] if len(none) else np.nan
+        n_units=n,
+        score=score,
+        gain=score - score[base],
+        gain_over_none=score - none[0] if len(none) else np.nan,
     )
     out["prompt"] = out["prompt"].astype(object).where(out["kind"] == "prompt", "(" + out["kind"] + ")")
     numbers = ["low", "high", "bound", "honest_gain", "honest_low", "honest_high"]
@@ -139,8 +153,13 @@ def _candidates(
         error = _errors(units, base, draws, seed)
         low, high, bound = _intervals(out["gain"].to_numpy(), error, n, int(candidate.sum()), level)
         out["low"], out["high"], out["bound"] = low, high, np.where(candidate, bound, np.nan)
-        out["best_bound"] = candidate & (np.arange(len(part)) == np.argmax(np.where(candidate, bound, -np.inf)))
-        for rule, row in (("mean", int(out.index[out["best_mean"]][0])), ("bound", int(out.index[out["best_bound"]][0]))):
+        out["best_bound"] = candidate & (
+            np.arange(len(part)) == np.argmax(np.where(candidate, bound, -np.inf))
+        )
+        for rule, row in (
+            ("mean", int(out.index[out["best_mean"]][0])),
+            ("bound", int(out.index[out["best_bound"]][0])),
+        ):
             honest = honest_gain(units, base, candidate, rule, folds, repeats, level, seed)
             out.loc[row, ["honest_gain", "honest_low", "honest_high"]] = honest
             if rule == "mean" and out["best_bound"][row]:
@@ -197,7 +216,8 @@ def honest_gain(
 
 def _subset(units: Units, masks: Sequence[np.ndarray]) -> Units:
     return [
-        (values[mask], None if gold is None else gold[mask]) for (values, gold), mask in zip(units, masks, strict=True)
+        (values[mask], None if gold is None else gold[mask])
+        for (values, gold), mask in zip(units, masks, strict=True)
     ]
 
 

@@ -17,6 +17,7 @@ from scipy import special
 from helpers.base.phrases import is_highest, listed
 from helpers.base.stats import adjusted
 from helpers.base.ties import compare
+from helpers.scores.cells import as_cells
 from helpers.sensitivity.spread import spread_table
 
 LABELS = ("inflated", "representative", "deflated", "undecided", "no default", "no prompts")
@@ -90,7 +91,7 @@ def sensitivity_table(
 ) -> pd.DataFrame:
     """One row per (model, task): spread over prompts, and the place and label of the default score.
 
-    cells: a `task_scores` table. tail: how much of the distribution counts as a tail. fdr: the rate of false labels
+    cells: a table of scores, or its `task_scores`. tail: how much of the distribution counts as a tail. fdr: the rate of false labels
     "inflated" or "deflated" that is tolerated over all cells (over those of models, and apart from them over those of
     their `variants`, which test the same weights again); method "bh" (independent or positively dependent
     cells) or "by" (any dependence).
@@ -101,6 +102,7 @@ def sensitivity_table(
     `fdr`: 11 prompts for the default settings). undecided: all else; the prompts do not tell.
     `at_or_above_best` and `at_or_below_worst` compare with the extremes of the prompts.
     """
+    cells = as_cells(cells)
     table = spread_table(cells, draws, level, seed)
     default = cells[cells["kind"] == "default"].groupby(["model", "task"])["score"].mean()
     prompts = {

@@ -100,22 +100,29 @@ class TaskSpec(Strict):
     name: PlainName
     subsets: list[PlainName] | None = Field(default=None, min_length=1)
     split: PlainName | None = None
-    type: TaskType | None = Field(None, description="of an own task")
-    data: str | None = Field(None, min_length=1, description="file or folder of an own task")
+    type: TaskType | None = Field(default=None, description="of an own task")
+    data: str | None = Field(default=None, min_length=1, description="file or folder of an own task")
     columns: dict[str, str] = Field(
-        default_factory=dict, description="of an own task: the suite's name of a column -> its name in the files"
+        default_factory=dict,
+        description="of an own task: the suite's name of a column -> its name in the files",
     )
-    main_score: str | None = Field(None, description="of an own task; null: mteb's usual one for its type")
+    main_score: str | None = Field(
+        default=None, description="of an own task; null: mteb's usual one for its type"
+    )
     language: str | list[str] | None = Field(
-        None, description="of an own task, as eng-Latn; bitext mining has two; null: eng-Latn"
+        default=None, description="of an own task, as eng-Latn; bitext mining has two; null: eng-Latn"
     )
-    description: str = Field("", max_length=2000, description="of an own task, for prompts that a model writes")
+    description: str = Field(
+        "", max_length=2000, description="of an own task, for prompts that a model writes"
+    )
 
     @model_validator(mode="after")
     def _is_whole(self) -> TaskSpec:
         if (self.type is None) != (self.data is None):
             there, absent = ("type", "data") if self.data is None else ("data", "type")
-            raise ValueError(f"has '{there}' but no '{absent}'; an own task needs both, a task of mteb neither")
+            raise ValueError(
+                f"has '{there}' but no '{absent}'; an own task needs both, a task of mteb neither"
+            )
         if self.type is None:
             for key in ("columns", "main_score", "language", "description"):
                 if getattr(self, key):

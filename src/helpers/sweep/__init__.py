@@ -7,11 +7,21 @@ from helpers.sweep.cell import prompts_of
 from helpers.sweep.cost import plan_table
 from helpers.sweep.received import first_samples, inputs_table
 from helpers.sweep.results import cell_counts, export_mteb, query_scores_table, require_complete, scores_table
-from helpers.sweep.run import run_sweep
+from helpers.sweep.run import sweep_study
 from helpers.sweep.scaling import scaling_text
 from helpers.sweep.trial import try_prompt
 
 __all__ = [
-    "cell_counts", "export_mteb", "first_samples", "inputs_table", "plan_table", "prompts_of", "query_scores_table",
-    "require_complete", "run_sweep", "scaling_text", "scores_table", "try_prompt",
+    "cell_counts",
+    "export_mteb",
+    "first_samples",
+    "inputs_table",
+    "plan_table",
+    "prompts_of",
+    "query_scores_table",
+    "require_complete",
+    "scaling_text",
+    "scores_table",
+    "sweep_study",
+    "try_prompt",
 ]  # fmt: skip

@@ -17,6 +17,7 @@ from filelock import FileLock, Timeout
 from helpers.base.errors import StudyError
 from helpers.base.progress import Say, clock, watching
 from helpers.models import number_types
+from helpers.models.given import is_away
 from helpers.models.load import LoadedModel, load_model
 from helpers.study.spec import ModelSpec, Study, TaskSpec
 from helpers.sweep.cell import Cell, make_cells, prompt_count, prompts_of
@@ -114,7 +115,8 @@ def run_group(
     try:
         with FileLock(place / ".lock", timeout=0 if shared else -1):
             note = read_note(place)
-            if shared and note is not None and note.answers(request, known):
+            away = is_away(model_spec) and note is not None and note.request == request and note.finished
+            if note is not None and (away or (shared and note.answers(request, known))):
                 report.reused, report.failed, report.reasons = note.finished, note.failed, note.reasons
                 return report
             began = time.monotonic()

@@ -16,6 +16,7 @@ from helpers.base.errors import StudyError
 from helpers.base.files import project_root, replacing
 from helpers.base.names import unknown
 from helpers.models.given import given_model
+from helpers.models.source import check_model, check_present
 from helpers.prompts.files import read_prompts, row, write_prompts
 from helpers.prompts.table import prompt_table
 from helpers.study.errors import readable
@@ -23,12 +24,15 @@ from helpers.study.run import Run
 from helpers.study.spec import ModelSpec, Study, TaskSpec
 from helpers.sweep.received import inputs_table
 from helpers.sweep.results import export_mteb, query_scores_table, scores_table
-from helpers.sweep.run import run_sweep as sweep_study
+from helpers.sweep.run import sweep_study
 from helpers.tasks.given import OwnTask
+from helpers.tasks.load import check_task
 
 STUDY_FILE = "study.yml"
 
-ABOUT = "# Written by helpers.run_sweep: the study of this folder. helpers report <this file> makes its pages.\n"
+ABOUT = (
+    "# Written by helpers.run_sweep: the study of this folder. helpers report <this file> makes its pages.\n"
+)
 
 
 def run_sweep(
@@ -60,6 +64,11 @@ def run_sweep(
     place = Path(folder).expanduser().resolve()
     entries = _models(models)
     specs = [_task(task, place) for task in tasks]
+    for entry in entries:
+        check_model(entry, application)
+        check_present(entry)
+    for spec in specs:
+        check_task(spec)
     rows = prompt_records(prompts, [spec.name for spec in specs])
     study = _study(place, entries, specs, separator, application, baselines, seed, settings)
     write_prompts(place / "given_prompts.json", rows)
@@ -140,7 +149,9 @@ def prompt_records(prompts: Any, tasks: Sequence[str]) -> list[dict[str, Any]]:
     if isinstance(prompts, (str, Path)):
         path = Path(prompts).expanduser()
         if not path.is_file():
-            raise StudyError(f"prompts: there is no file '{path.name}'; a single prompt is given as a list: [prompt]")
+            raise StudyError(
+                f"prompts: there is no file '{path.name}'; a single prompt is given as a list: [prompt]"
+            )
         if path.suffix.lower() == ".csv":
             try:
                 prompts = pd.read_csv(path, dtype=str, keep_default_na=False)
@@ -201,7 +212,7 @@ def _study(
     seed: int,
     settings: dict[str, Any],
 ) -> Study:
-    prompts = {
+    prompts: dict[str, Any] = {
         "source": "file",
         "file": _from_project(place / "given_prompts.json"),
         "separator": separator,
@@ -209,6 +220,13 @@ def _study(
         "near_duplicate_threshold": None,
         "remove": [],
     }
+    objects = [model.label for model in models if model.weights.startswith("object:")]
+    if objects and (
+        settings.get("workers", 1) != 1 or settings.get("executor", "auto") not in ("auto", "here")
+    ):
+        raise StudyError(
+            f"model {objects[0]} is an object, which lives in one process; set workers: 1, or give a folder"
+        )
     try:
         return Study.model_validate(
             {
@@ -232,7 +250,9 @@ def _study(
 def _write_study(place: Path, study: Study) -> None:
     content = study.model_dump(mode="json", exclude_defaults=True)
     with replacing(place / STUDY_FILE) as temporary:
-        temporary.write_text(ABOUT + yaml.safe_dump(content, sort_keys=False, allow_unicode=True), encoding="utf-8")
+        temporary.write_text(
+            ABOUT + yaml.safe_dump(content, sort_keys=False, allow_unicode=True), encoding="utf-8"
+        )
 
 
 def _from_project(path: Path) -> str:

@@ -146,7 +146,7 @@ def _size(study: Study, task: TaskSpec) -> float:
     return (sided * runs + (shared or 0)) * characters
 
 
-def run_sweep(
+def sweep_study(
     study: Study,
     folder: Path,
     prompts: pd.DataFrame,

@@ -60,7 +60,9 @@ def split_rows(whole: TaskFile, kind: str) -> dict[str, TaskFile]:
         for row, value in whole.rows["split"].items():
             if value not in ("train", "test"):
                 raise whole.wrong(f"{shown(value)} is neither train nor test", "split", row)
-        parts = {name: whole.rows[whole.rows["split"] == name].drop(columns="split") for name in ("train", "test")}
+        parts = {
+            name: whole.rows[whole.rows["split"] == name].drop(columns="split") for name in ("train", "test")
+        }
         for name, part in parts.items():
             if part.empty:
                 raise whole.wrong(f"no row is {name}; a classification task needs both", "split")

@@ -15,7 +15,7 @@ from helpers.scores.cells import prompt_scores, task_scores
 from helpers.sensitivity.defaults import sensitivity_table
 from helpers.study.spec import Study, TaskSpec
 from helpers.sweep.results import SCORES, conform, query_scores_table, scores_table
-from helpers.sweep.run import run_sweep
+from helpers.sweep.run import sweep_study
 from helpers.sweep.variants import other_models
 from helpers.sweep.work import devices
 from helpers.tuning.trained import BASELINE, Tuned, finetuning_of, quiet_bars, specs_of
@@ -45,7 +45,7 @@ def swept(
     sweep = study.sweep if devices() else study.sweep.model_copy(update={"workers": 1})
     some = study.model_copy(update={"models": models, "tasks": tasks, "sweep": sweep})
     wanted = prompts[prompts["task"].isin(spec.sensitivity)]
-    run_sweep(some, folder, wanted, progress)
+    sweep_study(some, folder, wanted, progress)
     return scores_table(some, folder, wanted), query_scores_table(some, folder, wanted)
 
 
