@@ -113,7 +113,7 @@ class TaskSpec(Strict):
         default=None, description="of an own task, as eng-Latn; bitext mining has two; null: eng-Latn"
     )
     description: str = Field(
-        "", max_length=2000, description="of an own task, for prompts that a model writes"
+        default="", max_length=2000, description="of an own task, for prompts that a model writes"
     )
 
     @model_validator(mode="after")
