@@ -20,6 +20,9 @@ def borda_points(matrix: pd.DataFrame, holes: str = "mteb") -> pd.DataFrame:
     holes "mteb": as mteb's leaderboard, n_models - average rank; who lacks a task gets 0 points on it and counts as
     beaten by everybody who has it. holes "present": only models that have the task are compared; a hole is NaN.
     Scores that `ties.compare` calls equal are ties.
+
+    >>> borda_points(pd.DataFrame({"T": [0.9, 0.5, 0.5]}, index=["a", "b", "c"]))["T"].to_dict()
+    {'a': 2.0, 'b': 0.5, 'c': 0.5}
     """
     if holes not in ("mteb", "present"):
         raise ValueError(f"holes must be 'mteb' or 'present', not '{holes}'")

@@ -84,9 +84,9 @@ def set_column(table: pd.DataFrame) -> str:
     return next((c for c in ("generator", "source") if table[c].nunique(dropna=True) > 1), "level")
 
 
-def comparison(run: Run, found: pd.DataFrame, seed: int) -> pd.DataFrame:
-    """The sets of `found` against each other on the run's scores; empty before the sweep."""
+def comparison(run: Run, prompts: pd.DataFrame, seed: int) -> pd.DataFrame:
+    """The sets of `prompts` against each other on the run's scores; empty before the sweep."""
     scores = run.table("scores") if run.has_table("scores") else None
     if scores is None:
         scores = pd.DataFrame(columns=["model", "task", "prompt_id", "main_score"])
-    return compare_sets(scores, found, by=set_column(found), seed=seed)
+    return compare_sets(scores, prompts, by=set_column(prompts), seed=seed)

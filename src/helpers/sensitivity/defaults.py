@@ -30,6 +30,10 @@ def percentile_of(value: float, scores: np.ndarray, level: float = 0.95) -> tupl
     Clopper-Pearson lower end for P(S < value) with the upper end for P(S <= value), each at (1 - level) / 2: it
     covers the mid-rank percentile P(S < value) + P(S = value) / 2 at least `level` of the time, ties or not.
     NaN scores are left out; no scores or a NaN value give NaN. Equal is what `ties.compare` calls equal.
+    Interval: Clopper and Pearson 1934, 10.1093/biomet/26.4.404.
+
+    >>> percentile_of(2.0, np.array([1.0, 2.0, 3.0, 4.0]))[0]  # one below, one tie: (1 + 1/2) / 4
+    0.375
     """
     x = np.asarray(scores, dtype=float)
     x = x[np.isfinite(x)]
@@ -71,6 +75,9 @@ def tail_p_value(below: int, above: int, n: int, tail: float = 0.25) -> float:
     below, above: how many of n prompts score strictly less and strictly more; ties speak for the middle. The largest
     probability, over all places in the middle part, of a count at least as far out. tail = 0.5 is the sign test of
     "the value is the median".
+
+    >>> round(tail_p_value(15, 0, 15), 4), round(0.75**15 + 0.25**15, 4)  # beyond all of 15 prompts
+    (0.0134, 0.0134)
     """
     if n == 0:
         return np.nan

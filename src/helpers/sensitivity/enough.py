@@ -108,6 +108,10 @@ def recommended(
     size of the curve that is within it and after which no larger one exceeds it: the error of a percentile does not fall
     steadily. Beyond the curve errors fall with the square root of k, and `extrapolated` is True. `k` is NaN where the
     curve is empty. Column "error_q90" serves nine cells in ten, "error" the median cell.
+
+    >>> curve = pd.DataFrame({"measure": "mean", "k": [5, 10, 20], "error_q90": [0.04, 0.03, 0.02]})
+    >>> recommended(curve, {"mean": 0.03})["k"].item(), recommended(curve, {"mean": 0.01})["k"].item()
+    (10.0, 80.0)
     """
     rows = []
     for measure, limit in (wanted or {"mean": 0.02, "cv": 0.02, "percentile": 0.15}).items():
