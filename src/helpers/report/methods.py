@@ -58,8 +58,7 @@ CHAPTERS = {
     ),
     "Fine-tuning": ("tuning.data", "tuning.loss", "tuning.reler", "tuning.evaluation", "tuning.instructions"),
     "Titles of the figures": tuple(
-        f"{room}.words"
-        for room in ("prompts", "sweep", "sensitivity", "leaderboard", "geometry", "tuning", "report")
+        f"{path.parent.name}.words" for path in sorted(Path(__file__).parents[1].glob("*/words.py"))
     ),
 }
 
