@@ -66,13 +66,13 @@ def content_hash(places: Iterable[Path], without: Iterable[Path] = (), suffix: s
     return digest(rows)
 
 
-def files_below(place: Path, without: Iterable[Path] = ()) -> Iterator[Path]:
+def files_below(root: Path, without: Iterable[Path] = ()) -> Iterator[Path]:
     """The file itself, or all files below a folder in the order of their names; links to folders are followed once."""
     left_out, seen = set(without), set()
-    if place.is_file():
-        yield from [] if place.resolve() in left_out else [place]
+    if root.is_file():
+        yield from [] if root.resolve() in left_out else [root]
         return
-    for folder, inner, names in os.walk(place, followlinks=True):
+    for folder, inner, names in os.walk(root, followlinks=True):
         real = Path(folder).resolve()
         if real in seen or real in left_out or real.name == "__pycache__":
             inner.clear()

@@ -11,6 +11,12 @@ def metrics(ranks: np.ndarray, gain: np.ndarray) -> dict[str, np.ndarray]:
     """nDCG@10, recall@1, recall@5 and the reciprocal rank of each query from the ranks of its relevant
     targets.
 
+    nDCG@10 = sum of gain / log2(rank + 1) over the first ten, divided by the same sum of the best order
+    (Järvelin & Kekäläinen 2002, doi:10.1145/582415.582418).
+
+    >>> {name: float(value[0]) for name, value in metrics(np.array([[2.0]]), np.array([[1.0]])).items()}
+    {'rank': 2.0, 'ndcg_at_10': 0.6309297535714575, 'recall_at_1': 0.0, 'recall_at_5': 1.0, 'mrr': 0.5}
+
     ranks, gain: (n, k), NaN where a query has fewer than k. Vectorised because 50 instructions x queries x
     pools are scored; equal to ir-measures on the same ranking (tests).
 

@@ -11,7 +11,13 @@ from helpers.base.ties import levelled, zeroed
 
 
 def adjusted(p_values: np.ndarray, method: str = "bh") -> np.ndarray:
-    """False-discovery adjusted p-values (scipy); NaN stays NaN and is not counted as a test."""
+    """False-discovery adjusted p-values (scipy); NaN stays NaN and is not counted as a test.
+
+    Benjamini & Hochberg (1995), doi:10.1111/j.2517-6161.1995.tb02031.x; method "by" for dependent tests.
+
+    >>> adjusted(np.array([0.01, 0.04, np.nan]))
+    array([0.02, 0.04,  nan])
+    """
     out = np.full(len(p_values), np.nan)
     known = np.isfinite(p_values)
     if known.any():
@@ -20,7 +26,11 @@ def adjusted(p_values: np.ndarray, method: str = "bh") -> np.ndarray:
 
 
 def prompt_sd(scores: np.ndarray) -> np.ndarray:
-    """Standard deviation over prompts (last axis), divided by n; 0 where all are equal, NaN for fewer than two."""
+    """Standard deviation over prompts (last axis), divided by n; 0 where all are equal, NaN for fewer than two.
+
+    >>> prompt_sd(np.array([[0.5, 0.7], [0.1, 0.1]])).round(2)
+    array([0.1, 0. ])
+    """
     x = levelled(scores)
     if x.shape[-1] < 2:
         return np.full(x.shape[:-1], np.nan)
@@ -29,7 +39,11 @@ def prompt_sd(scores: np.ndarray) -> np.ndarray:
 
 
 def holm(p_values: np.ndarray) -> np.ndarray:
-    """Holm's step-down adjusted p-values; empty in, empty out."""
+    """Holm's (1979) step-down adjusted p-values, the smallest times the number of tests; empty in, empty out.
+
+    >>> holm(np.array([0.01, 0.04]))
+    array([0.02, 0.04])
+    """
     from statsmodels.stats.multitest import multipletests
 
     return multipletests(p_values, method="holm")[1] if len(p_values) else p_values
