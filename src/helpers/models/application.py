@@ -21,8 +21,6 @@ from helpers.prompts.prompt import Prompt
 from helpers.tasks.kinds import SIDED_TYPES
 
 Application = Literal["raw", "template"]
-
-
 DOCUMENT_PROMPT_NAMES = ("document", "passage", "corpus")
 
 

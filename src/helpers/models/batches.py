@@ -18,28 +18,13 @@ from helpers.models.role import Role
 from helpers.models.shape import Model, input_module, longest_input
 
 EncodeRows = Callable[[np.ndarray], np.ndarray]
-
-
 EncodeBatches = Callable[[Sequence[np.ndarray]], Iterator[np.ndarray]]
-
-
 CPU_BATCH_TOKENS = 1024  # measured: the fastest budget of a small encoder on a CPU, 1.4 times batches of 32
-
-
 GPU_BATCH_TOKENS = 65536
-
-
 FACTORS = {"cpu": (0.5, 1, 2), "other": (0.25, 0.5, 1, 2, 4)}  # budgets that are tried, times the default
-
-
 WORTH_A_CHANGE = 0.05  # smaller gains are noise
-
-
 LARGEST_SHARE = {"cpu": 0.025, "other": 0.1}  # of the tokens at hand that a calibration may encode
-
-
 LONGEST_BATCH = 4096
-
 
 COUNTED = (
     4096  # texts that are tokenised at a time; a tokenizer's own records of 300,000 texts take gigabytes

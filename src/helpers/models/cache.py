@@ -17,8 +17,6 @@ from helpers.base.files import replacing
 from helpers.models.role import Role
 
 Request = tuple[Sequence[str], str, Role]
-
-
 WRITTEN_ROWS = 16_384  # rows that are gathered at a time while a file is written
 
 

@@ -16,13 +16,11 @@ DESCRIPTIONS = (
     "config.json",
 )
 
-
 OTHER_KINDS = {
     "sparse_encoder": "SparseEncoder",
     "cross_encoder": "CrossEncoder",
     "multi_vector_encoder": "MultiVectorEncoder",
 }
-
 
 Descriptions = dict[str, Any]
 
@@ -40,8 +38,8 @@ def fetch_descriptions(name: str, revision: str | None) -> Descriptions:
         "revision": revision,
         "cache_folder": os.environ.get("SENTENCE_TRANSFORMERS_HOME"),
     }
-    found = {file: load_file_path(name, file, **where) for file in DESCRIPTIONS}
-    return {file: _json(Path(path)) if path else None for file, path in found.items()}
+    descriptions = {file: load_file_path(name, file, **where) for file in DESCRIPTIONS}
+    return {file: _json(Path(path)) if path else None for file, path in descriptions.items()}
 
 
 def _json(path: Path) -> Any:
@@ -67,20 +65,20 @@ def needs_own_architecture(config: dict[str, Any]) -> bool:
     return "auto_map" in config and config.get("model_type") not in CONFIG_MAPPING_NAMES
 
 
-def kind_of(found: Descriptions) -> str:
+def kind_of(descriptions: Descriptions) -> str:
     """SentenceTransformer, SparseEncoder, CrossEncoder or MultiVectorEncoder, as sentence-transformers would read it.
 
     Without a word in `config_sentence_transformers.json` the modules decide, and without modules the transformer's
     architecture: a head that classifies belongs to a cross-encoder.
     """
-    said = (found["config_sentence_transformers.json"] or {}).get("model_type")
+    said = (descriptions["config_sentence_transformers.json"] or {}).get("model_type")
     if said:
         return "MultiVectorEncoder" if said == "ColBERT" else str(said)
-    for module in found["modules.json"] or []:
+    for module in descriptions["modules.json"] or []:
         parts = str(module.get("type", "")).split(".")
         if len(parts) > 1 and parts[1] in OTHER_KINDS:
             return OTHER_KINDS[parts[1]]
-    heads = (found["config.json"] or {}).get("architectures") or []
-    if not found["modules.json"] and any(str(h).endswith("ForSequenceClassification") for h in heads):
+    heads = (descriptions["config.json"] or {}).get("architectures") or []
+    if not descriptions["modules.json"] and any(str(h).endswith("ForSequenceClassification") for h in heads):
         return "CrossEncoder"
     return "SentenceTransformer"

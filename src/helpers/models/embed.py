@@ -16,11 +16,7 @@ from helpers.models.role import Role
 from helpers.models.shape import Model, is_stock, prompt_is_text, rounding
 
 T = TypeVar("T")
-
-
 STOCK_BATCH = 32  # mteb's
-
-
 Rows = tuple[np.ndarray, np.ndarray]  # vectors of distinct strings, and which of them each text has
 
 

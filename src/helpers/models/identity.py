@@ -29,15 +29,9 @@ WEIGHTS = (
     ".xml",
 )
 
-
 EXPORTED = ("onnx", "openvino")  # folders of exported graphs
-
-
 FOR_READERS = (".md", ".png", ".jpg", ".svg")
-
-
 SAMPLED = 2**16  # elements of a tensor that are read from its beginning, its end and all over it
-
 
 # What says where a model was loaded from, or is covered elsewhere in the identity.
 NOT_SETTINGS = {
@@ -45,10 +39,7 @@ NOT_SETTINGS = {
     "torch_dtype", "is_local", "local_files_only", "_commit_hash",
 }  # fmt: skip
 
-
 LAST_CALL = ("truncation", "padding")  # of a fast tokenizer: what its last call set
-
-
 LONGEST = 2000  # characters of a module's settings in an identity; longer ones (a vocabulary) are digested
 
 

@@ -16,11 +16,7 @@ from typing import Any, Protocol, TypeVar
 from helpers.models.shape import is_stock
 
 A = TypeVar("A")
-
-
 B = TypeVar("B")
-
-
 MOST_LANES = 8  # more would wait for Python's lock
 
 

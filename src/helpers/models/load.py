@@ -284,8 +284,6 @@ def text_embedder(study: Study, run_folder: Path, label: str = "") -> Embed | No
 
     @cache
     def model() -> LoadedModel:
-        pass  # MOVED
-
         return load_model(spec, run_folder)
 
     return lambda texts: model().embed(texts)

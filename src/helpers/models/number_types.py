@@ -34,7 +34,6 @@ COLUMNS = {
     "spearman_difference": "float64",
 }
 
-
 N_QUESTIONS = 64
 
 

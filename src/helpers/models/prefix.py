@@ -18,8 +18,6 @@ import numpy as np
 from helpers.models.shape import finish, is_pooled_transformer, rounding
 
 FEWEST_TEXTS = 4  # below that the extra pass over the prompt costs more than it saves
-
-
 CHECKED = ("Represent the text for a search: ", ["a cat", "the long way home in the rain", "bread"])
 
 

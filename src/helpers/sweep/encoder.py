@@ -16,10 +16,7 @@ from helpers.models.role import Role
 from helpers.sweep.mteb_patches import batch_texts, retrieval_texts
 
 DOCUMENT_BLOCK = 50_000
-
-
 QUERY_BLOCK = 256
-
 
 # A pass that is killed is lost: some 100 s of a small model on two cores.
 ROWS_AHEAD = {"cpu": 20_000, "other": 200_000}

@@ -23,17 +23,9 @@ from helpers.study.spec import ModelSpec, Study
 from helpers.tasks.kinds import SIDED_TYPES
 
 RESULTS = "results"
-
-
 SETTINGS = "run_settings.jsonl"
-
-
 MANIFEST = "cells/exported.json"  # which cells each exported file was made of
-
-
 STOCK_SEED = 42  # of mteb's tasks
-
-
 REPLACED = set('<>:"|?*\\/\0')  # what mteb turns into _ in an experiment's name
 
 

@@ -17,8 +17,6 @@ import pandas as pd
 from helpers.base.files import replacing
 
 _HEAD, _LENGTH = b'{\n "digest": "', 64
-
-
 _KEYS = {"slot", "identity", "scores", "main_score"}
 
 

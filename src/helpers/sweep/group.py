@@ -109,12 +109,12 @@ def run_group(
     A long group tells `say` now and then how far it is.
     """
     report = GroupReport(model_spec.label, task_spec.name)
-    place = group_folder(folder, model_spec, task_spec)
-    place.mkdir(parents=True, exist_ok=True)
+    cells_folder = group_folder(folder, model_spec, task_spec)
+    cells_folder.mkdir(parents=True, exist_ok=True)
     request = request_of(study, [p.id for p in prompts_of(study, prompts, task_spec.name)])
     try:
-        with FileLock(place / ".lock", timeout=0 if shared else -1):
-            note = read_note(place)
+        with FileLock(cells_folder / ".lock", timeout=0 if shared else -1):
+            note = read_note(cells_folder)
             away = is_away(model_spec) and note is not None and note.request == request and note.finished
             if note is not None and (away or (shared and note.answers(request, known))):
                 report.reused, report.failed, report.reasons = note.finished, note.failed, note.reasons
@@ -125,10 +125,10 @@ def run_group(
                 model = loaded_or_error(model_spec.label, load)
             started = time.monotonic()
             with watching(say, f"{report.model} x {report.task}"):
-                run_locked(study, place, prompts, task_spec, model, tasks, report)
+                run_locked(study, cells_folder, prompts, task_spec, model, tasks, report)
             report.seconds = time.monotonic() - started
             with contextlib.suppress(OSError):  # a full disk; the report has what the note would say
-                write_note(place, request, report, load_seconds=started - began)
+                write_note(cells_folder, request, report, load_seconds=started - began)
     except Timeout:
         report.locked = True
     return report
@@ -136,7 +136,7 @@ def run_group(
 
 def run_locked(
     study: Study,
-    place: Path,
+    folder: Path,
     prompts: pd.DataFrame,
     task_spec: TaskSpec,
     model: LoadedModel | StudyError,
@@ -151,22 +151,22 @@ def run_locked(
             raise model
         task = _shared_task(task_spec, study, tasks)
         cells = list(make_cells(study, model, task, task_spec, prompts))
-        write_cells(place, settings_of(study, model.spec, task_spec), cells)
-        missing = _missing(study, place, cells, report)
-        (compute or compute_missing)(study, place, model, task, missing, report)
+        write_cells(folder, settings_of(study, model.spec, task_spec), cells)
+        missing = _missing(study, folder, cells, report)
+        (compute or compute_missing)(study, folder, model, task, missing, report)
     except Exception as error:  # whatever a task's data hold, the other groups go on
         if not cells:
-            forget_cells(place)
+            forget_cells(folder)
         told = isinstance(error, StudyError)
         reason = str(error) if told else f"preparing task {task_spec.name}: {type(error).__name__}: {error}"
-        fail_group(study, place, prompts, task_spec, report, reason, "" if told else traceback.format_exc())
+        fail_group(study, folder, prompts, task_spec, report, reason, "" if told else traceback.format_exc())
     else:
-        (place / "group.error.json").unlink(missing_ok=True)
+        (folder / "group.error.json").unlink(missing_ok=True)
 
 
 def fail_group(
     study: Study,
-    place: Path,
+    folder: Path,
     prompts: pd.DataFrame,
     task_spec: TaskSpec,
     report: GroupReport,
@@ -177,7 +177,7 @@ def fail_group(
     wanted = prompt_count(study, prompts, task_spec.name)
     report.failed, report.reasons = wanted, [reason.splitlines()[0]]
     record = {"reason": reason, "cells": wanted, "at": now()}
-    record_failure(place / "group.error.json", record | ({"traceback": trace} if trace else {}))
+    record_failure(folder / "group.error.json", record | ({"traceback": trace} if trace else {}))
 
 
 def _shared_task(spec: TaskSpec, study: Study, tasks: dict[str, Any] | None) -> Any:
@@ -188,20 +188,20 @@ def _shared_task(spec: TaskSpec, study: Study, tasks: dict[str, Any] | None) -> 
     return tasks[spec.name]
 
 
-def _missing(study: Study, place: Path, cells: list[Cell], report: GroupReport) -> list[Cell]:
+def _missing(study: Study, folder: Path, cells: list[Cell], report: GroupReport) -> list[Cell]:
     """Cells without a result of their identity; results of other identities, and edited ones, are named as stale."""
-    there = {p.stem for p in place.glob("*-*.json") if not p.name.endswith(".error.json")}
+    there = {p.stem for p in folder.glob("*-*.json") if not p.name.endswith(".error.json")}
     missing = []
     for cell in cells:
-        if cell.stem in there and read_cell(place / f"{cell.stem}.json") is not None:
+        if cell.stem in there and read_cell(folder / f"{cell.stem}.json") is not None:
             report.reused += 1
         else:
             missing.append(cell)
-    others = _identities(place, there - {c.stem for c in cells}) if missing else {}
+    others = _identities(folder, there - {c.stem for c in cells}) if missing else {}
     changed: set[str] = set()
     for cell in missing:
         old, differing = others.get(_place_of(cell.slot)), set()
-        if cell.stem in there and is_edited(place / f"{cell.stem}.json"):
+        if cell.stem in there and is_edited(folder / f"{cell.stem}.json"):
             differing = {"its file"}
         elif old is not None:
             new = json.loads(json.dumps(cell.identity))
@@ -220,11 +220,11 @@ def _missing(study: Study, place: Path, cells: list[Cell], report: GroupReport) 
     return missing
 
 
-def _identities(place: Path, stems: Iterable[str]) -> dict[tuple[str, ...], dict[str, Any]]:
+def _identities(folder: Path, stems: Iterable[str]) -> dict[tuple[str, ...], dict[str, Any]]:
     """The identity of the newest result of each place in the table, among these files."""
     found = []
     for stem in stems:
-        if (record := read_cell(place / f"{stem}.json")) is not None:
+        if (record := read_cell(folder / f"{stem}.json")) is not None:
             found.append((str(record.get("at")), _place_of(record["slot"]), record["identity"]))
     found.sort(key=lambda one: one[0])
     return {where: identity for _, where, identity in found}

@@ -14,8 +14,6 @@ from helpers.models.shape import input_module, longest_input, uses_chat_template
 from helpers.sweep.encoder import SweepEncoder
 
 DESCRIBED = 2_000  # texts of a side over which the share of cut ones is counted
-
-
 FUSED = 8  # tokens by which a prefix and a text may differ from the sum of both
 
 

@@ -23,7 +23,6 @@ BELOW = {
     "helpers.models.application": {"_resolve_prompt"},  # which of a model's prompts mteb takes for a task
 }
 
-
 COPIES_COLUMNS = (
     "_create_dataloaders", "_evaluators.text.bitext_mining_evaluator", "_evaluators.pair_classification_evaluator"
 )  # fmt: skip

@@ -53,7 +53,6 @@ SCORES = {
     "reason": "string",
 }
 
-
 QUERY_SCORES = {
     "model": "string",
     "task": "string",
@@ -62,13 +61,8 @@ QUERY_SCORES = {
     "prompt_id": "string",
 }
 
-
 KEY = ["model", "task", "subset", "split", "prompt_id", "application"]
-
-
 EDITED = "its file was changed after it was computed, so it is not used; the sweep computes it again"
-
-
 GROUP_ERROR = "group.error.json"  # why none of a group's missing cells can be computed
 
 

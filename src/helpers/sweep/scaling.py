@@ -17,22 +17,14 @@ from helpers.sweep.files import read_cell
 from helpers.sweep.store import group_folder, read_cells, read_note, settings_of
 
 GPUS = (1, 2, 4, 8, 16, 32, 64)
-
-
 START_SECONDS = 15.0  # a new process imports torch and mteb
-
-
 LOAD_SECONDS = 30.0  # of a model, where no run has measured it
-
 
 CELL_SECONDS = (
     2.0  # scoring of one cell, where no run has measured it; 0.03 s (STS) to 4.5 s (50,000 documents)
 )
 
-
 TFLOPS = 100.0  # that a data-centre GPU reaches in practice, where no run has measured it
-
-
 SATURATED = 1.05  # this close to the bound, more GPUs do not help
 
 

@@ -33,17 +33,17 @@ def embed_group(
     task embeds, and baselines that keep stock mteb's batches. The group's note counts the cost; it is not finished.
     """
     report = GroupReport(model_spec.label, task_spec.name)
-    place = store.group_folder(folder, model_spec, task_spec)
-    place.mkdir(parents=True, exist_ok=True)
+    cells_folder = store.group_folder(folder, model_spec, task_spec)
+    cells_folder.mkdir(parents=True, exist_ok=True)
     request = request_of(study, [p.id for p in cell.prompts_of(study, prompts, task_spec.name)])
     try:
-        with FileLock(place / ".lock", timeout=0):
+        with FileLock(cells_folder / ".lock", timeout=0):
             began = time.monotonic()
             model = sweep.loaded_or_error(model_spec.label, load)
             started = time.monotonic()
-            sweep.run_locked(study, place, prompts, task_spec, model, None, report, embed_ahead)
+            sweep.run_locked(study, cells_folder, prompts, task_spec, model, None, report, embed_ahead)
             report.seconds = time.monotonic() - started
-            write_note(place, request, report, started - began, is_finished=False)
+            write_note(cells_folder, request, report, started - began, is_finished=False)
     except Timeout:
         report.locked = True
         return report, {}
@@ -51,14 +51,14 @@ def embed_group(
 
 
 def embed_ahead(
-    study: Study, place: Path, model: LoadedModel, task: Any, cells: list[Cell], report: GroupReport
+    study: Study, folder: Path, model: LoadedModel, task: Any, cells: list[Cell], report: GroupReport
 ) -> None:
     """Score the stock baselines and the first prompt of each subset, and only embed for the other cells."""
-    for encoder, part in compute._parts(study, place, model, task, cells, report):
+    for encoder, part in compute._parts(study, folder, model, task, cells, report):
         first = next((c for c in part if c.prompt.kind == "prompt"), part[0])
         now = [c for c in part if c is first or cell.keeps_stock_batches(c.prompt, task)]
         for one in now:
-            compute._try_cell(study, place, encoder, task, one, report)
+            compute._try_cell(study, folder, encoder, task, one, report)
         later = [cell for cell in part if cell not in now]
         while later:
             ahead = encoder.prompts_ahead()

@@ -18,8 +18,6 @@ from helpers.base.paths import below, safe_name
 from helpers.study.spec import ModelSpec, Study, TaskSpec
 
 NAME = "current.json"
-
-
 STEM = re.compile("[0-9a-f]+-[0-9a-f]+")
 
 
@@ -46,31 +44,31 @@ def settings_of(study: Study, model: ModelSpec, task: TaskSpec) -> str:
     )
 
 
-def write_cells(place: Path, settings: str, cells: Iterable[Any]) -> None:
+def write_cells(folder: Path, settings: str, cells: Iterable[Any]) -> None:
     """List the cells (`helpers.sweep.cell.Cell`) that a group consists of now, before any of them is computed."""
     rows = [[c.stem, c.slot["subset"], c.slot["split"], c.slot["prompt_id"]] for c in cells]
     content = {"settings": settings, "cells": rows}
-    if _read(place) != content:
-        forget_cells(place)  # where the new list cannot be written, the old one must not speak
-        write_json(place / NAME, content)
+    if _read(folder) != content:
+        forget_cells(folder)  # where the new list cannot be written, the old one must not speak
+        write_json(folder / NAME, content)
 
 
-def read_cells(place: Path, settings: str) -> list[ListedCell] | None:
+def read_cells(folder: Path, settings: str) -> list[ListedCell] | None:
     """The cells that were listed under these settings: none where they were others; None where there is no list."""
-    content = _read(place)
+    content = _read(folder)
     if content is None:
         return None
     return [ListedCell(*row) for row in content["cells"]] if content["settings"] == settings else []
 
 
-def forget_cells(place: Path) -> None:
+def forget_cells(folder: Path) -> None:
     """Remove the list: it is not known any more which results are current."""
-    (place / NAME).unlink(missing_ok=True)
+    (folder / NAME).unlink(missing_ok=True)
 
 
-def _read(place: Path) -> dict[str, Any] | None:
+def _read(folder: Path) -> dict[str, Any] | None:
     try:
-        content = read_json(place / NAME) or {}
+        content = read_json(folder / NAME) or {}
         stems = [row[0] for row in content["cells"]]
         if not all(STEM.fullmatch(stem) for stem in stems):  # they become paths
             return None
@@ -80,8 +78,6 @@ def _read(place: Path) -> dict[str, Any] | None:
 
 
 NOTE = "group.json"
-
-
 SCHEDULING = {"workers", "executor", "ray", "device", "batch_tokens", "retries", "stale", "offline"}
 
 
@@ -113,21 +109,23 @@ def request_of(study: Study, prompt_ids: Sequence[str]) -> str:
     return digest([study.model_dump(mode="json", exclude={"sweep": SCHEDULING}), list(prompt_ids)])
 
 
-def read_note(place: Path) -> GroupNote | None:
+def read_note(folder: Path) -> GroupNote | None:
     """The note in a group's folder; None where there is none or it is not readable."""
-    note = read_json(place / NOTE)
+    note = read_json(folder / NOTE)
     try:
         return None if note is None else GroupNote(**note)
     except TypeError:
         return None
 
 
-def write_note(place: Path, request: str, report: Any, load_seconds: float, is_finished: bool = True) -> None:
+def write_note(
+    folder: Path, request: str, report: Any, load_seconds: float, is_finished: bool = True
+) -> None:
     """Leave the note of a `GroupReport`, adding its cost to that of earlier runs of the same request.
 
     The note of a group that is not finished, since only a part of it was to be done, counts its cost alone.
     """
-    old = read_note(place)
+    old = read_note(folder)
     note = old if old is not None and old.request == request else GroupNote(request)
     note = replace(
         note,
@@ -139,7 +137,7 @@ def write_note(place: Path, request: str, report: Any, load_seconds: float, is_f
         load_seconds=max(note.load_seconds, load_seconds),
         at=datetime.now(UTC).isoformat(),
     )
-    write_json(place / NOTE, asdict(note))
+    write_json(folder / NOTE, asdict(note))
 
 
 @dataclass

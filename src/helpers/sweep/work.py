@@ -18,8 +18,6 @@ from helpers.sweep.group import model_or_error, run_group
 from helpers.sweep.store import GroupNote, GroupReport
 
 Group = tuple[ModelSpec, TaskSpec]
-
-
 Outcomes = Generator[tuple[Group, GroupReport], None, None]
 
 
