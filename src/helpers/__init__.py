@@ -13,7 +13,7 @@ __version__ = "0.1.0"
 _ROOM_OF = {
     "retrieval_task": "tasks.given", "reranking_task": "tasks.given", "sts_task": "tasks.given",
     "pair_classification_task": "tasks.given", "classification_task": "tasks.given", "clustering_task": "tasks.given",
-    "bitext_task": "tasks.given", "embedder": "models.function", "load_run": "sweep.quick",
+    "bitext_task": "tasks.given", "embedder": "models.function", "served": "models.given", "load_run": "sweep.quick",
     "choose_prompt": "sensitivity.choice",
     "Run": "study", "load_study": "study", "load_task": "tasks", "prompt_table": "prompts", "load_model": "models",
     "run_sweep": "sweep.quick", "sweep_study": "sweep", "scores_table": "sweep", "task_scores": "scores", "borda": "scores",

@@ -26,17 +26,20 @@ FINGERPRINT_TEXTS = (
 
 
 class FunctionModule(InputModule):
-    """The only module of such a model. fingerprint: its vectors of `FINGERPRINT_TEXTS`, (3, dimension)."""
+    """The only module of such a model. fingerprint: its vectors of `FINGERPRINT_TEXTS`, (3, dimension); None asks for them."""
 
-    def __init__(self, label: str, function: Embedding, version: str | None) -> None:
+    def __init__(
+        self, label: str, function: Embedding, version: str | None, fingerprint: np.ndarray | None = None
+    ) -> None:
         super().__init__()
         self.label = label
         self.function = function
         self.version = version
         self.nonce = None if version is not None else uuid.uuid4().hex  # without a version nothing is reused
         # Rounded: a vector may move in its last digits with the batch that it is computed in.
-        vectors = np.round(self.vectors(list(FINGERPRINT_TEXTS)), 3) + 0.0
-        self.register_buffer("fingerprint", torch.from_numpy(vectors))
+        if fingerprint is None:
+            fingerprint = np.round(self.vectors(list(FINGERPRINT_TEXTS)), 3) + 0.0
+        self.register_buffer("fingerprint", torch.from_numpy(fingerprint))
 
     def preprocess(
         self, inputs: Sequence[Any], prompt: str | None = None, **kwargs: Any
@@ -77,14 +80,17 @@ class FunctionModule(InputModule):
         raise NotImplementedError("a function cannot be saved")
 
 
-def function_model(label: str, function: Embedding, version: str | None = None) -> SentenceTransformer:
+def function_model(
+    label: str, function: Embedding, version: str | None = None, fingerprint: np.ndarray | None = None
+) -> SentenceTransformer:
     """A function `list[str] -> (n, dimension) array` as a model that can be swept.
 
-    version: names what the function computes; without one nothing of it is cached or computed only once. Raises
-    `StudyError` where the function does not give one row of numbers per text.
+    version: names what the function computes; without one nothing of it is cached or computed only once. fingerprint:
+    its vectors of `FINGERPRINT_TEXTS` where they are known. Raises `StudyError` where the function does not give one row
+    of numbers per text.
     """
     try:
-        module = FunctionModule(label, function, version)
+        module = FunctionModule(label, function, version, fingerprint)
     except StudyError:
         raise
     except Exception as error:

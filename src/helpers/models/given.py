@@ -45,6 +45,16 @@ def given_object(label: str) -> Any:
     return _OBJECTS[label]
 
 
+def served(url: str, model: str, **settings: Any) -> ModelSpec:
+    """A model on a server, as `run_sweep` takes it: `run_sweep(models={"mine": served("http://localhost:8080/v1", "m")}, …)`.
+
+    url: of an OpenAI-compatible server (vLLM, Ollama, llama.cpp, Text Embeddings Inference, a hosted service), or with
+    protocol="tei" of Text Embeddings Inference. settings: the other keys of `server` in a study (docs/served-models.md).
+    """
+    label = model.rsplit("/", 1)[-1]
+    return _spec(label, {"name": model, "weights": "served", "server": {"url": url, **settings}})
+
+
 def is_away(spec: ModelSpec) -> bool:
     """Whether a model is an object of another process, so that only what it computed there can be read."""
     kind, _, label = spec.weights.partition(":")

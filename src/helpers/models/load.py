@@ -25,6 +25,7 @@ from helpers.models.pooling import gives_both_poolings
 from helpers.models.prefix import reuses_prefix
 from helpers.models.registry import encodes_as_stock, trusts_by_itself
 from helpers.models.role import Role
+from helpers.models.served import served_model
 from helpers.models.settings import apply_spec
 from helpers.models.source import check_descriptions, check_model, check_present, device_is_here, folder_of
 from helpers.prompts.llm.quality import Embed
@@ -117,9 +118,10 @@ def load_model(spec: ModelSpec, run_folder: Path | None = None, device: str | No
     Raises `StudyError` with the remedy where the model is unknown, of another kind, not here, runs code that the study
     does not allow, or cannot do what the study sets; the Hub out of reach is one of the reasons.
     """
-    wrapper = _load_wrapper(spec, device)
+    cache_folder = run_folder / "cache" if run_folder is not None else None
+    wrapper = _load_wrapper(spec, device, cache_folder)
     keeps = getattr(wrapper.model[0], "nonce", None) is None
-    return LoadedModel(spec, wrapper, run_folder / "cache" if run_folder is not None and keeps else None)
+    return LoadedModel(spec, wrapper, cache_folder if keeps else None)
 
 
 def loading_arguments(spec: ModelSpec) -> dict[str, Any]:
@@ -142,7 +144,7 @@ def loading_arguments(spec: ModelSpec) -> dict[str, Any]:
     return {"backend": spec.backend}
 
 
-def _load_wrapper(spec: ModelSpec, device: str | None) -> Any:
+def _load_wrapper(spec: ModelSpec, device: str | None, cache_folder: Path | None) -> Any:
     from sentence_transformers import SentenceTransformer
 
     check_model(spec)
@@ -157,6 +159,8 @@ def _load_wrapper(spec: ModelSpec, device: str | None) -> Any:
             if kind == "object":
                 given = given_object(place)
                 return _wrap(spec, given) if isinstance(given, SentenceTransformer) else given
+            if kind == "served":
+                return _wrap(spec, served_model(spec, cache_folder))
             if kind == "package":
                 return _from_package(spec, place, device)
             if kind == "path":

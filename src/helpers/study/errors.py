@@ -96,7 +96,7 @@ def _place(location: tuple[int | str, ...]) -> tuple[str, ...]:
 
 
 def _is_secret(place: tuple[str, ...]) -> bool:
-    return bool(place) and (place[-1].endswith("_env") or "extra" in place)
+    return bool(place) and (place[-1].endswith("_env") or place[-1] == "url" or "extra" in place)
 
 
 def _told(problem: Any, root: type[BaseModel], unknown: Callable[..., str]) -> str:

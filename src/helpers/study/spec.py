@@ -17,6 +17,7 @@ from helpers.study.errors import shown
 from helpers.study.geometry import GeometrySpec
 from helpers.study.prompts import PromptsSpec
 from helpers.study.published import ResultsSource
+from helpers.study.served import ServerSpec
 from helpers.study.strict import Strict, Template
 from helpers.study.sweep import SweepSpec
 from helpers.study.tuning import FinetuningSpec
@@ -30,12 +31,23 @@ STEPS: tuple[Step, ...] = get_args(Step)
 TASK_DATA_VARIABLE = "EMBEDDING_TASK_DATA"
 
 
+OF_WEIGHTS_HERE = (
+    "include_prompt",
+    "dtype",
+    "attention",
+    "compile",
+    "backend",
+    "max_length",
+    "trust_remote_code",
+)
+
+
 class ModelSpec(Strict):
     """One row of the leaderboard: an embedding model and everything that changes its vectors.
 
     `weights` says where they come from: `hub` (the name is looked up in mteb's registry), `hub:<org>/<name>` (any
-    sentence-transformers model of the Hub), `package:<module>` (weights inside an installed Python package) or
-    `path:<folder>` (an ordinary sentence-transformers folder, relative to the project).
+    sentence-transformers model of the Hub), `package:<module>` (weights inside an installed Python package),
+    `path:<folder>` (an ordinary sentence-transformers folder, relative to the project) or `served` (on the `server`).
     """
 
     name: str = Field(min_length=1, max_length=200)
@@ -55,6 +67,7 @@ class ModelSpec(Strict):
     truncate_dim: int | None = Field(None, gt=0, description="keep the first dimensions of each vector only")
     trust_remote_code: bool = Field(False, description="run code that comes with the weights")
     parameters: int | None = Field(None, description="number of parameters, for the cost estimate only")
+    server: ServerSpec | None = Field(None, description="of weights: served; see docs/served-models.md")
 
     @model_validator(mode="after")
     def _complete(self) -> ModelSpec:
@@ -65,15 +78,27 @@ class ModelSpec(Strict):
                 f"the label {self.label[:60]!a} holds a line break or a control character; remove it"
             )
         kind = self.weights.split(":", 1)[0]
-        if kind not in ("hub", "package", "path", "object"):
+        if kind not in ("hub", "package", "path", "object", "served"):
             raise ValueError(
-                f"weights '{self.weights}' must be hub, hub:<org>/<name>, package:<module> or path:<folder>"
+                f"weights '{self.weights}' must be hub, hub:<org>/<name>, package:<module>, path:<folder> or served"
             )
+        self._check_server()
         if self.backend != "torch" and (self.dtype != "float32" or self.attention or self.compile):
             raise ValueError(
                 f"dtype, attention and compile are settings of torch, not of backend {self.backend}"
             )
         return self
+
+    def _check_server(self) -> None:
+        """Raise `ValueError` where weights and server do not belong together, or a setting is of weights that are here."""
+        if (self.weights == "served") != (self.server is not None):
+            raise ValueError("weights: served and server: belong together; give both or neither")
+        if self.server is None:
+            return
+        fields = type(self).model_fields
+        for key in OF_WEIGHTS_HERE:
+            if getattr(self, key) != fields[key].default:
+                raise ValueError(f"'{key}' is for weights that are loaded here; a served model has none")
 
     @property
     def moves_scores(self) -> bool:
