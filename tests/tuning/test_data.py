@@ -5,6 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
+from helpers.base.errors import StudyError
 from helpers.tuning.data import (
     clean_examples,
     fingerprint,
@@ -13,7 +14,6 @@ from helpers.tuning.data import (
     split_by_target,
     training_rows,
 )
-from helpers.tuning.errors import TrainingError
 
 
 def examples(n: int = 12, **columns) -> pd.DataFrame:
@@ -81,7 +81,7 @@ def test_negatives_keep_to_the_language():
 
 
 def test_too_few_candidates_are_named():
-    with pytest.raises(TrainingError, match=r"'e0' has 2 candidates for its 8 negatives.*lower n_negatives"):
+    with pytest.raises(StudyError, match=r"'e0' has 2 candidates for its 8 negatives.*lower n_negatives"):
         rows_of(examples(3), n=8)
 
 
@@ -112,7 +112,7 @@ def test_given_test_part_is_kept_and_what_touches_it_leaves_the_training_part():
 
 
 def test_empty_part_is_an_error_that_says_how_many_there_are():
-    with pytest.raises(TrainingError, match="test part is empty: 2 examples"):
+    with pytest.raises(StudyError, match="test part is empty: 2 examples"):
         split_by_target(examples(2), 0.2, 0.3, seed=0)
 
 

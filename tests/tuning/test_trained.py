@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from tiny import STATIC, tiny_study
 
+from helpers.base.errors import StudyError
 from helpers.study.spec import ModelSpec
-from helpers.tuning.errors import TrainingError
 from helpers.tuning.trained import Tuned, compared, name_of, noting
 
 
@@ -36,7 +36,7 @@ def test_what_cannot_be_loaded_is_left_out_and_the_others_are_measured(tmp_path)
 def test_only_what_a_study_can_mend_is_noted():
     failed: dict[str, str] = {}
     with noting(failed, "x", quiet):
-        raise TrainingError("no bfloat16")
+        raise StudyError("no bfloat16")
     with pytest.raises(KeyError), noting(failed, "y", quiet):
         raise KeyError("a mistake of ours")
     assert failed == {"x": "no bfloat16"}

@@ -14,19 +14,6 @@ from helpers.tuning.train import fine_tune, rows_for
 from helpers.tuning.trained import compared, finetuning_of, noting, stacked
 
 __all__ = [
-    "compared",
-    "contrast_table",
-    "fine_tune",
-    "finetuning_of",
-    "noting",
-    "query_scores",
-    "recall_table",
-    "rows_for",
-    "searches",
-    "sensitivity_change",
-    "side_effect_table",
-    "stacked",
-    "structure_table",
-    "tuning_data",
-    "write_card",
-]
+    "compared", "contrast_table", "fine_tune", "finetuning_of", "noting", "query_scores", "recall_table", "rows_for",
+    "searches", "sensitivity_change", "side_effect_table", "stacked", "structure_table", "tuning_data", "write_card",
+]  # fmt: skip

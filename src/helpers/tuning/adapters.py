@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from sentence_transformers import SentenceTransformer
 
+from helpers.base.errors import StudyError
 from helpers.study.tuning import LoraSpec
-from helpers.tuning.errors import TrainingError
 
 
 def add_adapters(model: SentenceTransformer, lora: LoraSpec) -> None:
     """Freeze the model and put trainable low-rank adapters into its linear layers (peft)."""
     from peft import LoraConfig, inject_adapter_in_model
 
-    config = LoraConfig(
-        r=lora.rank, lora_alpha=lora.alpha, lora_dropout=lora.dropout, target_modules=lora.target_modules
-    )
-    for parameter in model.parameters():
-        parameter.requires_grad_(False)
+    sizes: dict[str, Any] = {"r": lora.rank, "lora_alpha": lora.alpha, "lora_dropout": lora.dropout}
+    backbone = backbone_of(model)
+    model.requires_grad_(False)
     try:
-        inject_adapter_in_model(config, backbone_of(model))
+        inject_adapter_in_model(LoraConfig(**sizes, target_modules=lora.target_modules), backbone)
     except (AttributeError, ValueError) as error:
-        raise TrainingError(f"LoRA does not fit this model ({error}); change lora.target_modules") from error
+        raise StudyError(f"LoRA does not fit this model ({error}); change lora.target_modules") from error
 
 
 def merge_adapters(model: SentenceTransformer) -> None:
@@ -34,13 +34,12 @@ def merge_adapters(model: SentenceTransformer) -> None:
             module.merge()
             parent, _, child = name.rpartition(".")
             setattr(backbone.get_submodule(parent), child, module.get_base_layer())
-    for parameter in model.parameters():
-        parameter.requires_grad_(True)
+    model.requires_grad_(True)
 
 
 def backbone_of(model: SentenceTransformer) -> torch.nn.Module:
-    """The transformers model inside; a `TrainingError` where there is none."""
+    """The transformers model inside; a `StudyError` where there is none."""
     backbone = getattr(model[0], "auto_model", None)
     if backbone is None:
-        raise TrainingError("LoRA needs a transformer; this model has none")
+        raise StudyError("LoRA needs a transformer; this model has none")
     return backbone

@@ -28,89 +28,87 @@ def card(
     tuned: Tuned, base: ModelSpec, spec: FinetuningSpec, data: TuningData, recalls: pd.DataFrame, study: str
 ) -> str:
     """The card as Markdown with the Hub's metadata in front."""
-    settings = tuned.settings
     measured = recalls[(recalls["preset"] == tuned.preset) & (recalls["seed"] == tuned.seed)]
-    parts = [
-        "---",
-        "library_name: sentence-transformers",
-        "pipeline_tag: sentence-similarity",
-        f"base_model: {base.name}",
-        "tags: [sentence-transformers, query-side-distractors, instruction-following]",
-        "---",
-        "",
-        f"# {base.name.rsplit('/', 1)[-1]}, {tuned.preset}, seed {tuned.seed}",
-        "",
-        f"{base.name} (revision {base.revision or 'as installed'}), fine-tuned after study 2 (arXiv 2610.10508) so "
-        "that it follows its instruction when the pool also holds a paraphrase of the query. "
-        f"Made by the suite's study `{study}`.",
-        "",
-        "## Use",
-        "",
-        "```python",
-        "from sentence_transformers import SentenceTransformer",
-        "",
-        'model = SentenceTransformer("path/to/this/folder")',
-        f"prompt = {spec.prefix('retrieval', 'German')!r}",
-        'queries = model.encode(["..."], prompt=prompt)',
-        'targets = model.encode(["..."])  # without instruction',
-        "```",
-        "",
-        f"In a study of the suite: `weights: path:{_inside(tuned.spec)}`.",
-        "",
-        "## Data",
-        "",
-        f"{data.name}: {len(data.part('train'))} examples to train on, {len(data.part('dev'))} to watch, "
-        f"{len(data.part('test'))} to test; no target and no query is in two parts. {len(data.report)} examples were "
-        f"left out (empty, repeated, or too close to a held-out text). Fingerprint {data.fingerprint}.",
-        "",
-        f"- retrieval rows: `{_one_line(spec.prefix('retrieval', '{lang}'))}` + query -> target",
-        f"- STS rows: `{_one_line(spec.prefix('sts', '{lang}'))}` + query -> paraphrase",
-        f"- {settings.n_negatives} explicit negatives per row; with probability {settings.hard_negative_probability:g} "
-        "the first is query-side (the paraphrase in retrieval rows, the target in STS rows)",
-        "",
-        "## Settings",
-        "",
-        *[f"- {key}: {value}" for key, value in _settings(tuned).items()],
-        "",
-        "## Results on the test part",
-        "",
-        *_results(measured),
-        "",
-        "Difference to the base model with a 95 % interval (paired bootstrap over queries). Pools: the targets alone; "
-        "with foreign questions; with a paraphrase of every query.",
-        "",
-        "## Limits",
-        "",
-        f"- Trained and tested on {data.name} alone, in one instruction template; elsewhere nothing is promised.",
-        "- The paraphrases of the test pool are of the same making as those of training.",
-        "- One training of one seed; the intervals do not hold the spread between seeds.",
-        "- It has the biases of its base model and of its training texts, and their licences.",
-        "",
-    ]
-    return "\n".join(parts)
+    rows = {kind: spec.prefix(kind, "{lang}").replace("\n", "\\n") for kind in ("retrieval", "sts")}
+    return f"""---
+library_name: sentence-transformers
+pipeline_tag: sentence-similarity
+base_model: {base.name}
+tags: [sentence-transformers, query-side-distractors, instruction-following]
+---
+
+# {base.name.rsplit("/", 1)[-1]}, {tuned.preset}, seed {tuned.seed}
+
+{base.name} (revision {base.revision or "as installed"}), fine-tuned after study 2 (arXiv 2610.10508) so that it follows \
+its instruction when the pool also holds a paraphrase of the query. Made by the suite's study `{study}`.
+
+## Use
+
+```python
+from sentence_transformers import SentenceTransformer
+
+model = SentenceTransformer("path/to/this/folder")
+prompt = {spec.prefix("retrieval", "German")!r}
+queries = model.encode(["..."], prompt=prompt)
+targets = model.encode(["..."])  # without instruction
+```
+
+In a study of the suite: `weights: path:{_inside(tuned.spec)}`.
+
+## Data
+
+{data.name}: {len(data.part("train"))} examples to train on, {len(data.part("dev"))} to watch, \
+{len(data.part("test"))} to test; no target and no query is in two parts. {len(data.report)} examples were left out \
+(empty, repeated, or too close to a held-out text). Fingerprint {data.fingerprint}.
+
+- retrieval rows: `{rows["retrieval"]}` + query -> target
+- STS rows: `{rows["sts"]}` + query -> paraphrase
+- {tuned.settings.n_negatives} explicit negatives per row; with probability \
+{tuned.settings.hard_negative_probability:g} the first is query-side (the paraphrase in retrieval rows, the target in \
+STS rows)
+
+## Settings
+
+{_settings(tuned)}
+
+## Results on the test part
+
+{_results(measured)}
+
+Difference to the base model with a 95 % interval (paired bootstrap over queries). Pools: the targets alone; with \
+foreign questions; with a paraphrase of every query.
+
+## Limits
+
+- Trained and tested on {data.name} alone, in one instruction template; elsewhere nothing is promised.
+- The paraphrases of the test pool are of the same making as those of training.
+- One training of one seed; the intervals do not hold the spread between seeds.
+- It has the biases of its base model and of its training texts, and their licences.
+"""
 
 
-def _settings(tuned: Tuned) -> dict[str, object]:
+def _settings(tuned: Tuned) -> str:
     base = tuned.identity["base"]
     given = {k: v for k, v in tuned.effective.items() if v is not None}
     versions = {k: base[k] for k in ("sentence_transformers", "transformers", "torch") if k in base}
-    return {**given, "optimiser steps": tuned.steps, **versions}
+    shown = {**given, "optimiser steps": tuned.steps, **versions}
+    return "\n".join(f"- {key}: {value}" for key, value in shown.items())
 
 
-def _results(rows: pd.DataFrame) -> list[str]:
+def _results(rows: pd.DataFrame) -> str:
     if rows.empty:
-        return ["Not measured."]
+        return "Not measured."
     lines = ["| language | pool | metric | before | after | difference |", "|---|---|---|---|---|---|"]
-    for r in rows.itertuples(index=False):
-        name = r.language if r.language != "default" else ""
-        lines.append(
-            f"| {name} | {r.pool} | {r.metric} | {r.before:.3f} | {r.value:.3f} | {change_text(r)} |"
-        )
-    return lines
-
-
-def _one_line(text: str) -> str:
-    return text.replace("\n", "\\n")
+    for r in rows.itertuples():
+        cells = [
+            "" if r.language == "default" else r.language,
+            r.pool,
+            r.metric,
+            f"{r.before:.3f}",
+            f"{r.value:.3f}",
+        ]
+        lines.append(f"| {' | '.join([*cells, change_text(r)])} |")
+    return "\n".join(lines)
 
 
 def _inside(spec: ModelSpec) -> str:

@@ -11,16 +11,17 @@ from helpers.base.ties import levelled
 from helpers.display import marks
 from helpers.display.chart import MUTED, PALETTE
 from helpers.geometry.pools import POOL_NAMES
+from helpers.geometry.relevance import statistics_rows
 from helpers.tuning.trained import name_of
 
 
-def recall_dots(recalls: pd.DataFrame, metric: str = "recall_at_1") -> Any:
-    """Table 6 as a picture: recall per model (colour) and pool (column); one row of panels per language.
+def recall_dots(recalls: pd.DataFrame) -> Any:
+    """Table 6 as a picture: recall@1 per model (colour) and pool (column); one row of panels per language.
 
     recalls: `recall_table`. Dots are models; the line spans the interval of the difference to the base model, laid
     around the model's own value.
     """
-    rows = recalls[recalls["metric"] == metric].copy()
+    rows = recalls[recalls["metric"] == "recall_at_1"].copy()
     rows["low_end"], rows["high_end"] = rows["before"] + rows["low"], rows["before"] + rows["high"]
     rows["searched"] = rows["pool"].map(POOL_NAMES)
     rows, models = _named(rows, "model")
@@ -30,7 +31,7 @@ def recall_dots(recalls: pd.DataFrame, metric: str = "recall_at_1") -> Any:
         color=alt.Color("model:N", title=None, scale=marks.chosen(models)),
         tooltip=marks.tooltip("model", "language", "searched", ("value", ".3f"), *tips, "n:Q"),
     )
-    value = alt.X("value:Q", title=metric.replace("_", " "), scale=alt.Scale(domain=[0, 1]))
+    value = alt.X("value:Q", title="recall@1", scale=alt.Scale(domain=[0, 1]))
     layers = marks.point_with_interval(base, value, "low_end", "high_end", colour=None)
     facets: dict[str, Any] = {"column": alt.Column("searched:N", title=None, sort=list(POOL_NAMES.values()))}
     if rows["language"].nunique() > 1:
@@ -46,9 +47,7 @@ def dev_curves(log: pd.DataFrame) -> Any:
         rows[["preset", "seed", "step", "pool", "recall"]],
         y=alt.Y("recall:Q", title="recall@1 (dev)", scale=alt.Scale(domain=[0, 1])),
         color=alt.Color(
-            "pool:N",
-            title="pool",
-            scale=alt.Scale(domain=list(POOL_NAMES.values()), range=[PALETTE[0], PALETTE[1], PALETTE[4]]),
+            "pool:N", scale=marks.chosen(list(POOL_NAMES.values()), [PALETTE[i] for i in (0, 1, 4)])
         ),
         tooltip=marks.tooltip("training", "pool", "step:Q", ("recall", ".3f")),
     )
@@ -67,10 +66,10 @@ def loss_curves(log: pd.DataFrame) -> Any:
 def instruction_gains(gains: pd.DataFrame, top: int = 12) -> Any:
     """Table 10 as a picture: recall@1 among paraphrases per instruction, before (open) and after (filled).
 
-    gains: `instructions.gains`. The instructions that gained most, per trained model, ties by their text: a panel says
-    how many more tie with the last that it shows. Colour: relevant for the task or not.
+    gains: `instructions.gains`; the suite's controls are left out, as in every statistic. The instructions that gained
+    most, per trained model, ties by their text: a panel says how many more tie with the last that it shows.
     """
-    rows, _ = _named(gains[gains["group"] != "none"], "training")
+    rows, _ = _named(statistics_rows(gains), "training")
     rows["relevance"] = rows["relevant"].map({True: "relevant", False: "other"})
     colours = alt.Scale(domain=["relevant", "other"], range=[PALETTE[0], PALETTE[5]])
     numbers = [("before", ".3f"), ("after", ".3f"), ("gain", "+.3f")]
@@ -81,7 +80,7 @@ def instruction_gains(gains: pd.DataFrame, top: int = 12) -> Any:
         title = f"{training} ({more} more tie with the last)" if more else str(training)
         base = alt.Chart(shown, title=title, width=300).encode(
             y=marks.rows("text", sort=shown["text"].tolist()),
-            color=alt.Color("relevance:N", title=None, scale=colours),
+            color=alt.Color("relevance:N", title=None, scale=colours, legend=alt.Legend(symbolOpacity=1)),
             tooltip=marks.tooltip("training", "text", "group", *numbers),
         )
         before = alt.X("before:Q", title="recall@1 among paraphrases")
@@ -102,7 +101,8 @@ def side_effects(effects: pd.DataFrame) -> Any:
         color=alt.Color("model:N", title=None, scale=marks.chosen(models)),
         tooltip=marks.tooltip("model", "task", "task_type", *numbers),
     )
-    difference = alt.X("difference:Q", title="difference of the main score")
+    axis = alt.Axis(labelOverlap=True)
+    difference = alt.X("difference:Q", title="difference of the main score", axis=axis)
     dots = marks.point_with_interval(base, difference, "low", "high", colour=None)
     return alt.layer(marks.reference(0), dots).properties(height=alt.Step(20))
 

@@ -19,7 +19,7 @@ from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import connected_components
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-from helpers.tuning.errors import TrainingError
+from helpers.base.errors import StudyError
 
 EXAMPLE_COLUMNS = ["id", "query", "paraphrase", "target", "language"]
 REPORT_COLUMNS = ["id", "reason", "text", "other", "similarity"]
@@ -84,26 +84,21 @@ def split_by_target(
     from below in whole groups. Raises where a part that is asked for stays empty.
     """
     out = examples.assign(group=groups(examples), split="train")
-    rng = np.random.default_rng(seed)
+    parts = {"test": test_fraction, "dev": dev_fraction * (1 - test_fraction)}
     if test is not None:
         touched = out["group"].isin(set(out.loc[test.to_numpy(), "group"]))
         out.loc[touched, "split"] = "dropped"
         out.loc[test.to_numpy(), "split"] = "test"
         parts = {"dev": dev_fraction}
-    else:
-        parts = {"test": test_fraction, "dev": dev_fraction * (1 - test_fraction)}
-    total = int((out["split"] == "train").sum())
     sizes = out[out["split"] == "train"].groupby("group").size()
-    order = rng.permutation(sizes.index.to_numpy())
-    start = 0
+    left = np.random.default_rng(seed).permutation(sizes.index.to_numpy())
     for part, fraction in parts.items():
-        taken = np.cumsum(sizes.loc[order[start:]].to_numpy()) <= fraction * total
-        chosen = order[start : start + int(taken.sum())]
-        out.loc[out["group"].isin(chosen) & (out["split"] == "train"), "split"] = part
-        start += len(chosen)
+        n = int((np.cumsum(sizes.loc[left].to_numpy()) <= fraction * sizes.sum()).sum())
+        out.loc[out["group"].isin(left[:n]) & (out["split"] == "train"), "split"] = part
+        left = left[n:]
     for part, wanted in (("train", 1.0), ("test", 1.0), ("dev", dev_fraction)):
         if wanted > 0 and not (out["split"] == part).any():
-            raise TrainingError(
+            raise StudyError(
                 f"the {part} part is empty: {len(out)} examples in {out['group'].nunique()} groups of shared texts; "
                 "give more examples or change dev_fraction and test_fraction"
             )
@@ -140,23 +135,19 @@ def remove_near_duplicates(
     report = report.sort_values("similarity", ascending=False).drop_duplicates("id").reset_index(drop=True)
     kept = examples[~((examples["split"] == "train") & examples["id"].isin(set(report["id"])))]
     if not (kept["split"] == "train").any():
-        raise TrainingError(f"no training example is left below near_duplicate {threshold}; raise it")
+        raise StudyError(f"no training example is left below near_duplicate {threshold}; raise it")
     return kept.reset_index(drop=True), report
 
 
 def training_rows(
-    examples: pd.DataFrame,
-    prefix: Callable[[str, str], str],
-    n_negatives: int,
-    hard_negative_probability: float,
-    seed: int,
+    examples: pd.DataFrame, prefix: Callable[[str, str], str], n_negatives: int, hard_share: float, seed: int
 ) -> pd.DataFrame:
     """Two rows per example with explicit negatives: id, kind, language, hard, anchor, positive, negative_1..n.
 
     `prefix(kind, language)` is the text before the query. Negatives are drawn without replacement from the examples
     given, same language, other group, distinct texts: other targets for the retrieval row, other queries for the STS
-    row. With the given probability (one draw per example, for both rows) the first negative is the query-side one. The
-    draws do not depend on the probability, so two trainings that differ in it alone see the same random negatives.
+    row. With probability `hard_share` (one draw per example, for both rows) the first negative is the query-side one.
+    The draws do not depend on it, so two trainings that differ in it alone see the same random negatives.
     """
     rng = np.random.default_rng(seed)
     rows = []
@@ -166,7 +157,7 @@ def training_rows(
             for kind, column in (("retrieval", "target"), ("sts", "query"))
         }
         for example in part.itertuples(index=False):
-            hard = bool(rng.random() < hard_negative_probability)
+            hard = bool(rng.random() < hard_share)
             for kind, positive, query_side in (
                 ("retrieval", example.target, example.paraphrase),
                 ("sts", example.paraphrase, example.target),
@@ -174,7 +165,7 @@ def training_rows(
                 pool = pools[kind]
                 candidates = np.flatnonzero(pool[:, 1] != example.group)
                 if len(candidates) < n_negatives:
-                    raise TrainingError(
+                    raise StudyError(
                         f"example '{example.id}' has {len(candidates)} candidates for its {n_negatives} negatives "
                         f"({kind} row{f', {language}' if language else ''}); lower n_negatives or give more examples"
                     )

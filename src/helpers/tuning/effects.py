@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +18,7 @@ from helpers.sweep.results import SCORES, conform, query_scores_table, scores_ta
 from helpers.sweep.run import sweep_study
 from helpers.sweep.variants import other_models
 from helpers.sweep.work import devices
-from helpers.tuning.trained import BASELINE, Tuned, finetuning_of, quiet_bars, specs_of
+from helpers.tuning.trained import BASELINE, Progress, Tuned, finetuning_of, quiet_bars, specs_of
 
 
 @quiet_bars()
@@ -27,7 +27,7 @@ def swept(
     folder: Path,
     tuned: Sequence[Tuned],
     prompts: pd.DataFrame,
-    progress: Callable[[str], None] = print,
+    progress: Progress = print,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Send base and tuned models through the sweep: (scores, query_scores) as of step 02.
 

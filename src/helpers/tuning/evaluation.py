@@ -5,7 +5,7 @@ Pools, ties and metrics are those of the geometry (`helpers.geometry.pools`); tu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -22,16 +22,14 @@ from helpers.study.geometry import GeometrySpec
 from helpers.study.spec import Study
 from helpers.study.tuning import FinetuningSpec
 from helpers.tuning.sets import TuningData
-from helpers.tuning.trained import BASE_SEED, BASELINE, finetuning_of
+from helpers.tuning.trained import BASE_SEED, BASELINE, Progress, finetuning_of
+from helpers.tuning.trainer import Measure
 
 METRICS = ("recall_at_1", "recall_at_5")
 RECALL_COLUMNS = [
     "preset", "seed", "task", "language", "pool", "metric", "value", "n", "before", "difference", "low", "high",
 ]  # fmt: skip
-
-
 Search = tuple[InstructedSet, str]  # a search set and the text before its queries
-Measure = Callable[[Any], dict[str, float]]
 
 
 def searches(sets: Sequence[InstructedSet], spec: FinetuningSpec) -> list[Search]:
@@ -39,7 +37,7 @@ def searches(sets: Sequence[InstructedSet], spec: FinetuningSpec) -> list[Search
     return [(chosen, spec.prefix("retrieval", chosen.search.language)) for chosen in sets]
 
 
-def searches_elsewhere(study: Study, progress: Callable[[str], None] = print) -> list[Search]:
+def searches_elsewhere(study: Study, progress: Progress = print) -> list[Search]:
     """Table 11: other data, `finetuning.out_of_domain`, with the instruction that suits each; only with paraphrases."""
     spec, out = finetuning_of(study), []
     for data in spec.out_of_domain:
@@ -73,7 +71,7 @@ def dev_measure(spec: FinetuningSpec, data: TuningData, seed: int) -> Measure | 
 
     def measure(st: Any) -> dict[str, float]:
         table = _query_scores(
-            lambda requests: [unit(stock_vectors(st, *request)) for request in requests], asked, seed
+            lambda some: [unit(stock_vectors(st, *request)) for request in some], asked, seed
         )
         means = table.groupby(["pool", "language"])["recall_at_1"].mean().groupby("pool").mean()
         return {f"recall_at_1_{pool}": float(means[pool]) for pool in POOLS}
@@ -100,7 +98,7 @@ def _query_scores(embed: Embed, asked: Sequence[Search], seed: int) -> pd.DataFr
             scored[pool.pool] = pool_scores(hits, queries, pool, vectors)
         for name, values in scored.items():
             about = {"task": one.task, "language": one.language, "pool": name, "query_id": list(one.queries)}
-            frames.append(pd.DataFrame({**about, **{k: values[k] for k in ("rank", *METRICS, "own_first")}}))
+            frames.append(pd.DataFrame(about | {k: values[k] for k in ("rank", *METRICS, "own_first")}))
     return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
 
 

@@ -11,6 +11,7 @@ from helpers.base.stats import paired_interval
 from helpers.base.ties import levelled
 from helpers.geometry.measurement import bank_for, embedder, geometry_table, measure
 from helpers.geometry.measures import MEASURES
+from helpers.geometry.relevance import statistics_rows
 from helpers.geometry.sets import InstructedSet
 from helpers.models.load import LoadedModel
 from helpers.study.geometry import GeometrySpec
@@ -80,7 +81,7 @@ def structure_table(geometry: pd.DataFrame) -> pd.DataFrame:
     """
     if geometry.empty:
         return geometry
-    rows = geometry[~geometry["control"].astype(bool) & geometry["group"].ne("none")]
+    rows = statistics_rows(geometry)
     kinds = rows["relevant"].map({True: "relevant", False: "other"}).rename("instructions")
     groups = rows.groupby(["preset", "seed", kinds], sort=False)
     means = groups[[*MEASURES, "score"]].mean()

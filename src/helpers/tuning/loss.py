@@ -117,13 +117,11 @@ def embed_batch(
     return [model(columns[0])["sentence_embedding"], *embed_distinct(model, columns[1:], labels)]
 
 
-def embed_distinct(
-    model: torch.nn.Module, columns: list[dict[str, Tensor]], labels: Tensor, budget: int | None = None
-) -> list[Tensor]:
+def embed_distinct(model: torch.nn.Module, columns: list[dict[str, Tensor]], labels: Tensor) -> list[Tensor]:
     """Embeddings per column, (rows, dimension) each, of texts numbered by `labels`; every number is embedded once.
 
-    Texts go through the model sorted by length, in pieces of at most `budget` padded tokens (None: as for the device):
-    questions are not padded to the length of passages.
+    Texts go through the model sorted by length, in pieces of as many padded tokens as suit the device: questions are
+    not padded to the length of passages.
     """
     numbers = labels.T.reshape(-1)
     distinct, where = torch.unique(numbers, return_inverse=True)
@@ -135,7 +133,7 @@ def embed_distinct(
     order = lengths.argsort(descending=True, stable=True)
     width = merged["attention_mask"].shape[1]
     vectors = []
-    for piece in batches(lengths[order].cpu().numpy(), budget or default_batch_tokens(model)):
+    for piece in batches(lengths[order].cpu().numpy(), default_batch_tokens(model)):
         rows = order[piece]
         longest = int(lengths[rows].max())
         cut = slice(width - longest, width) if left else slice(0, longest)

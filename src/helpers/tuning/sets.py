@@ -44,7 +44,6 @@ class TuningData:
     report: pd.DataFrame
     targets: dict[str, list[str]]
     dev_pool: int = 1000
-
     seed: int = 42
 
     @property
@@ -70,10 +69,7 @@ class TuningData:
             pool = [others[i] for i in np.random.default_rng(self.seed).permutation(len(others))[:left]]
         number = {text: str(n) for n, text in enumerate(dict.fromkeys([*rows["target"], *pool]))}
         search = SearchSet(
-            self.name,
-            language or "default",
-            split,
-            language,
+            *(self.name, language or "default", split, language),
             queries=dict(zip(rows["id"], rows["query"], strict=True)),
             targets={n: text for text, n in number.items()},
             qrels={i: {number[t]: 1} for i, t in zip(rows["id"], rows["target"], strict=True)},
@@ -111,7 +107,7 @@ def tuning_data(study: Study) -> TuningData:
     return TuningData(name, kind, split, report, pool, spec.dev_pool, study.seed)
 
 
-Loaded = tuple[str, str, pd.DataFrame, dict[str, list[str]]]
+Loaded = tuple[str, str, pd.DataFrame, dict[str, list[str]]]  # name, kind, examples, targets by language
 
 
 def _load(spec: FinetuningSpec, study: Study) -> Loaded:
@@ -188,8 +184,7 @@ def _task_examples(name: str, spec: FinetuningSpec, study: Study) -> Loaded:
             several = len(task.hf_subsets) > 1
             language = one.language if several or kind == "bitext-mining" else ""
             texts = {f"{subset}/{q}" if several else q: t for q, t in one.queries.items()}
-            paraphrases = _paraphrases(spec, study, texts) or one.paraphrases
-            rows = []
+            paraphrases, rows = _paraphrases(spec, study, texts) or one.paraphrases, []
             for example, (query, text) in zip(texts, one.queries.items(), strict=True):
                 relevance = one.qrels[query]
                 paraphrase = paraphrases.get(example) or paraphrases.get(query) or ""

@@ -15,7 +15,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from helpers.base.files import project_root, read_json, write_json
@@ -28,7 +27,7 @@ from helpers.study.tuning import FinetuningSpec, TrainingSettings
 from helpers.tuning.data import fingerprint, training_rows
 from helpers.tuning.evaluation import dev_measure
 from helpers.tuning.sets import TuningData
-from helpers.tuning.trained import Tuned, finetuning_of, name_of, quiet_bars, stacked
+from helpers.tuning.trained import Progress, Tuned, finetuning_of, name_of, quiet_bars, stacked
 from helpers.tuning.trainer import LOG_COLUMNS, run_training
 
 RECORD = "training.json"
@@ -44,35 +43,35 @@ def rows_for(spec: FinetuningSpec, data: TuningData, preset: str, seed: int) -> 
 @quiet_bars()
 def fine_tune(
     study: Study,
-    run_folder: Path,
+    run: Path,
     data: TuningData,
     rows: pd.DataFrame,
     preset: str,
     seed: int,
-    progress: Callable[[str], None] = print,
+    tell: Progress = print,
 ) -> Tuned:
     """Train the study's base model on the rows (`rows_for`) with the settings of one preset; a finished one is read.
 
     Killed in its training, the next call goes on from the last checkpoint. A model whose identity (base weights,
-    settings, seed, training rows, versions) has changed is trained anew.
+    settings, seed, training rows, versions) has changed is trained anew. run: the run's folder.
     """
     spec = finetuning_of(study)
     settings, base, name = spec.settings(preset), study.model_spec(spec.model), f"{preset}-seed{seed}"
-    folder, work = below(run_folder / "models", name), below(run_folder / "training", name)
+    folder, work = below(run / "models", name), below(run / "training", name)
     loaded = load_model(base, device=study.sweep.device)
     identity = identity_of(loaded, settings, seed, rows, data.part("dev"))
-    record = _record(folder)
+    record = read_json(folder / RECORD) if (folder / "modules.json").is_file() else None  # of a whole model
     reused = record is not None and record["identity"] == identity
     if record is None or not reused:
-        progress(f"{name}: training on {len(rows)} rows of {data.name}")
+        tell(f"{name}: training on {len(rows)} rows of {data.name}")
         with _clocked(work, identity) as seconds:
             measure = dev_measure(spec, data, study.seed)
-            log = run_training(loaded.st, rows, settings, seed, work, measure, name, progress)
+            log = run_training(loaded.st, rows, settings, seed, work, measure, name, tell)
         rows_of_log = log.astype(object).where(log.notna(), None).to_dict("records")
         record = {"identity": identity, "seconds": seconds(), "log": rows_of_log}
         _save(loaded, folder, work, record)
     else:
-        progress(f"{name}: trained before, reused")
+        tell(f"{name}: trained before, reused")
     log = pd.DataFrame(record["log"])  # JSON sorts its keys
     log = log[[*LOG_COLUMNS, *sorted(set(log) - set(LOG_COLUMNS))]].astype({"step": int})
     made = tuned_spec(base, preset, seed, folder)
@@ -132,11 +131,6 @@ def _save(loaded: LoadedModel, folder: Path, work: Path, record: dict[str, Any])
     shutil.rmtree(work)
 
 
-def _record(folder: Path) -> dict[str, Any] | None:
-    """`training.json` of a whole model folder, None where there is none."""
-    return read_json(folder / RECORD) if (folder / "modules.json").is_file() else None
-
-
 def log_table(tuned: list[Tuned]) -> pd.DataFrame:
     """The training logs of all models under each other: preset, seed, step, loss, ..., dev_<number>."""
     return stacked({(t.preset, t.seed): t.log for t in tuned})
@@ -149,5 +143,4 @@ def settings_table(tuned: list[Tuned]) -> pd.DataFrame:
     }
     shown = pd.DataFrame(columns).astype(object).map(lambda value: "" if value is None else str(value))
     differs = shown.nunique(axis=1) > 1
-    order = np.argsort(~differs.to_numpy(), kind="stable")
-    return shown.iloc[order].rename_axis("setting").reset_index()
+    return pd.concat([shown[differs], shown[~differs]]).rename_axis("setting").reset_index()

@@ -15,10 +15,10 @@ from helpers.base.progress import watching
 from helpers.models.load import LoadedModel, load_model
 from helpers.study.spec import ModelSpec, Study
 from helpers.study.tuning import FinetuningSpec, TrainingSettings
-from helpers.tuning.errors import TrainingError
 
 BASELINE = "baseline"
 BASE_SEED = -1  # the seed of the base model's rows: it has none
+Progress = Callable[[str], None]
 
 
 @dataclass
@@ -73,39 +73,35 @@ def specs_of(study: Study, tuned: Sequence[Tuned]) -> list[tuple[str, int, Model
 
 
 def compared(
-    study: Study,
-    run_folder: Path,
-    tuned: Sequence[Tuned],
-    failed: dict[str, str],
-    progress: Callable[[str], None] = print,
+    study: Study, folder: Path, tuned: Sequence[Tuned], failed: dict[str, str], progress: Progress = print
 ) -> Iterator[tuple[str, int, LoadedModel]]:
     """(preset, seed, loaded model) of the base model and of the tuned ones, one in memory at a time.
 
-    One that cannot be loaded is left out; `failed` then says why. Vectors are cached in the run's folder.
+    One that cannot be loaded is left out; `failed` then says why. folder: the run's, where vectors are cached.
     """
     with quiet_bars():
         for preset, seed, spec in specs_of(study, tuned):
             with noting(failed, name_of(preset, seed), progress):
-                model = load_model(spec, run_folder, study.sweep.device)
+                model = load_model(spec, folder, study.sweep.device)
                 progress(f"measuring {spec.label}")
                 with watching(progress, spec.label):
                     yield preset, seed, model
 
 
 @contextmanager
-def noting(failed: dict[str, str], name: str, progress: Callable[[str], None] = print) -> Iterator[None]:
+def noting(failed: dict[str, str], name: str, progress: Progress = print) -> Iterator[None]:
     """Let one model fail and the others go on: its reason, one line, stands in `failed` under its name.
 
     >>> failed = {}
     >>> with noting(failed, "lora, seed 1"):
-    ...     raise TrainingError("LoRA needs a transformer; this model has none")
+    ...     raise StudyError("LoRA needs a transformer; this model has none")
     lora, seed 1 failed: LoRA needs a transformer; this model has none
     >>> failed
     {'lora, seed 1': 'LoRA needs a transformer; this model has none'}
     """
     try:
         yield
-    except (StudyError, TrainingError) as error:
+    except StudyError as error:
         failed[name] = str(error)
         progress(f"{name} failed: {error}")
 

@@ -20,21 +20,22 @@ from sentence_transformers.base.evaluation import BaseEvaluator
 from transformers import EarlyStoppingCallback, PrinterCallback, ProgressCallback, TrainerCallback
 from transformers.trainer_utils import get_last_checkpoint
 
+from helpers.base.errors import StudyError
 from helpers.base.files import read_json
 from helpers.base.progress import in_lab
 from helpers.models.batches import token_counts
 from helpers.models.shape import prompt_is_text
 from helpers.study.tuning import TrainingSettings
 from helpers.tuning.adapters import add_adapters, merge_adapters
-from helpers.tuning.errors import TrainingError
 from helpers.tuning.loss import CachedInfoNCE, InfoNCE
 from helpers.tuning.reler import Reler
+from helpers.tuning.trained import Progress
 
 log = logging.getLogger(__name__)
 
 LOG_COLUMNS = ["step", "epoch", "loss", "learning_rate", "grad_norm"]
 BEST = "recall_at_1_paraphrase"
-Progress = Callable[[str], None]
+Measure = Callable[[Any], dict[str, float]]  # from a bare sentence-transformers model to named numbers
 
 
 def to_dataset(rows: pd.DataFrame) -> Dataset:
@@ -59,7 +60,7 @@ def loss_of(model: SentenceTransformer, settings: TrainingSettings) -> torch.nn.
     switches = (settings.in_batch_negatives, settings.mask_false_negatives)
     if settings.objective == "reler":
         if settings.cached_batch:
-            raise TrainingError("reler has no gradient caching; leave cached_batch out and lower batch_size")
+            raise StudyError("reler has no gradient caching; leave cached_batch out and lower batch_size")
         return Reler(model, settings.reler, *switches)
     if settings.cached_batch:
         return CachedInfoNCE(model, settings.temperature, *switches, settings.cached_batch)
@@ -72,14 +73,14 @@ def mixed_precision(dtype: str, device: torch.device) -> tuple[bool, bool]:
         log.warning("%s needs a GPU; this training computes in float32", dtype)
         return False, False
     if dtype == "bfloat16" and not torch.cuda.is_bf16_supported():
-        raise TrainingError("this GPU has no bfloat16; set finetuning.dtype: float16 or float32")
+        raise StudyError("this GPU has no bfloat16; set finetuning.dtype: float16 or float32")
     return dtype == "bfloat16", dtype == "float16"
 
 
 class DevEvaluator(BaseEvaluator):
     """Measures the dev part while training; `measure` takes the model and gives named numbers."""
 
-    def __init__(self, measure: Callable[[SentenceTransformer], dict[str, float]]) -> None:
+    def __init__(self, measure: Measure) -> None:
         super().__init__()
         self.measure = measure
         self.primary_metric = BEST
@@ -100,9 +101,7 @@ class ProgressLine(TrainerCallback):
     def __init__(self, name: str, progress: Progress) -> None:
         self.name, self.progress = name, progress
 
-    def on_log(
-        self, args: Any, state: Any, control: Any, logs: dict[str, Any] | None = None, **_: Any
-    ) -> None:
+    def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:
         shown = {k.removeprefix("eval_"): v for k, v in (logs or {}).items() if "recall" in k}
         if shown:
             values = ", ".join(f"{k.replace('_', ' ')} {v:.3f}" for k, v in shown.items())
@@ -113,9 +112,8 @@ def arguments(
     settings: TrainingSettings, folder: Path, seed: int, device: torch.device, has_dev: bool
 ) -> SentenceTransformerTrainingArguments:
     """The Trainer's arguments for these settings; with early stopping every measurement keeps a checkpoint."""
-    stopping = bool(settings.early_stopping and has_dev)
+    stopping, constant = bool(settings.early_stopping and has_dev), settings.schedule == "constant"
     bf16, fp16 = mixed_precision(settings.dtype, device)
-    constant = settings.schedule == "constant"
     return SentenceTransformerTrainingArguments(
         output_dir=str(folder),
         num_train_epochs=settings.epochs,
@@ -155,25 +153,27 @@ def run_training(
     settings: TrainingSettings,
     seed: int,
     folder: Path,
-    measure: Callable[[SentenceTransformer], dict[str, float]] | None = None,
-    name: str = "training",
-    progress: Progress = log.info,
+    measure: Measure | None,
+    name: str,
+    progress: Progress,
 ) -> pd.DataFrame:
     """Train `model` in place on the rows; returns the training log (one row per logged step).
 
     Checkpoints lie in `folder`; where it holds one, the training goes on from the last whole one with the states of
     optimiser, schedule, random numbers and log. Columns: LOG_COLUMNS and the numbers of `measure`, `dev_<number>`.
     """
-    check_trainable(model)
+    if not prompt_is_text(model):
+        raise StudyError(
+            "this model pools without its prompt or wraps it in a chat message; training joins prompt and text. Use a "
+            "base model with include_prompt: true"
+        )
     torch.manual_seed(seed)
     length = model.max_seq_length
     if length is None or length > settings.max_length:
         model.max_seq_length = settings.max_length
-    cut = share_cut(model, rows)
-    if cut:
-        progress(
-            f"{name}: {cut:.1%} of the texts are longer than {model.max_seq_length} tokens, cut at their end"
-        )
+    if cut := share_cut(model, rows):
+        limit = model.max_seq_length
+        progress(f"{name}: {cut:.1%} of the texts are longer than {limit} tokens, cut at their end")
     if settings.lora is not None:
         add_adapters(model, settings.lora)
     args = arguments(settings, folder, seed, model.device, measure is not None)
@@ -192,9 +192,7 @@ def run_training(
     trainer.train(resume_from_checkpoint=last_checkpoint(folder, progress))
     table = history_table(trainer.state.log_history)
     if not np.isfinite(table["loss"].dropna()).all():
-        raise TrainingError(
-            f"{name}: the loss is not finite; lower learning_rate ({settings.learning_rate:g})"
-        )
+        raise StudyError(f"{name}: the loss is not finite; lower learning_rate ({settings.learning_rate:g})")
     if settings.lora is not None:
         merge_adapters(model)
     model.max_seq_length = length
@@ -209,16 +207,7 @@ def share_cut(model: SentenceTransformer, rows: pd.DataFrame) -> float:
     return float((lengths > (model.max_seq_length or np.inf)).mean())
 
 
-def check_trainable(model: SentenceTransformer) -> None:
-    """Raise where the prompt is not simply the beginning of the text, because the training joins both."""
-    if not prompt_is_text(model):
-        raise TrainingError(
-            "this model pools without its prompt or wraps it in a chat message; training joins prompt and text. Use a "
-            "base model with include_prompt: true"
-        )
-
-
-def last_checkpoint(folder: Path, progress: Progress = log.info) -> str | None:
+def last_checkpoint(folder: Path, progress: Progress) -> str | None:
     """The last checkpoint that was written whole (its trainer state is written last), None where there is none."""
     while folder.is_dir() and (last := get_last_checkpoint(str(folder))):
         checkpoint = Path(last)

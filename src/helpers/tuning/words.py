@@ -9,7 +9,7 @@ import pandas as pd
 from helpers.base.phrases import choose, count, is_farthest, is_highest, is_lowest, listed, out_of, signed
 from helpers.base.ties import compare, levelled
 from helpers.display.figure import Said
-from helpers.geometry.relevance import top_k_share
+from helpers.geometry.relevance import statistics_rows, top_k_share
 from helpers.tuning.trained import BASELINE, name_of
 
 
@@ -55,7 +55,7 @@ def instruction_gains(gains: pd.DataFrame, top: int = 10) -> Said:
     most `top` instructions, and only those that gained. Where several tie for the last places, the number is the one
     expected in a random order of them.
     """
-    rows = gains[~gains["control"].astype(bool) & gains["group"].ne("none")]
+    rows = statistics_rows(gains)
     change = compare(rows["gain"], 0)
     up, down = int((change > 0).sum()), int((change < 0).sum())
     trainings = rows.groupby(["preset", "seed"], sort=False)
@@ -89,28 +89,22 @@ def sensitivity(spread: pd.DataFrame, ranks: pd.DataFrame, base: str) -> list[di
 
     spread, ranks: `sensitivity_change`; base: the label of the base model.
     """
-    sentences = []
-    if len(spread) and "cv" in spread:
-        spread = spread.dropna(subset=["cv"])
-        before = {r.task: r for r in spread[spread["model"] == base].itertuples()}
-        for _, rows in spread[spread["model"] != base].groupby("model", sort=False):
-            sentences += [
-                ("tbl-sensitivity", _spread(row, before[row.task]))
-                for row in rows.itertuples()
-                if row.task in before
-            ]
-    if len(ranks) and base in set(ranks["model"]):
-        old = ranks[ranks["model"] == base].iloc[0]
-        sentences += [
-            (
-                "tbl-ranks",
+    said = []
+    spread = spread.dropna(subset=["cv"]) if len(spread) else spread
+    before = {row.task: row for row in spread.itertuples() if row.model == base}
+    for row in spread.itertuples():
+        if row.model != base and row.task in before:
+            said.append({"text": _spread(row, before[row.task]), "figure": "tbl-sensitivity"})
+    old: Any = next((row for row in ranks.itertuples() if row.model == base), None)
+    for row in ranks.itertuples():
+        if old and row.model != base:
+            text = (
                 f"{row.model} in the base model's place: with prompts drawn at random its rank among "
                 f"{count(row.n_models, 'model')} lies in {row.rank_low}-{row.rank_high} (95 %), that of the base model "
-                f"in {old['rank_low']}-{old['rank_high']}.",
+                f"in {old.rank_low}-{old.rank_high}."
             )
-            for row in ranks[ranks["model"] != base].itertuples()
-        ]
-    return [{"text": text, "figure": figure} for figure, text in sentences]
+            said.append({"text": text, "figure": "tbl-ranks"})
+    return said
 
 
 def failures(failed: dict[str, str]) -> list[dict[str, str]]:
@@ -171,10 +165,10 @@ def _before_and_after(hit: Any, plain: Any) -> str:
 
 def _both_kinds(hits: pd.DataFrame) -> list[str]:
     """Trainings with query-side negatives beside those without, where there are both."""
-    ablation = [("ablation" in preset.split("+")) for preset in hits["preset"]]
-    changes = [_direction(hit) for hit in hits.itertuples()]
-    with_side = {c for c, without in zip(changes, ablation, strict=True) if not without}
-    without_side = {c for c, without in zip(changes, ablation, strict=True) if without}
+    with_side, without_side = (
+        {_direction(hit) for hit in hits.itertuples() if ("ablation" in hit.preset.split("+")) == ablation}
+        for ablation in (False, True)
+    )
     if not (with_side and without_side):
         return []
     if with_side == {"up"} and "up" not in without_side:
