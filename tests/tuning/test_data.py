@@ -132,6 +132,11 @@ def test_useless_examples_are_left_out_with_a_reason():
     }
 
 
+def test_where_all_examples_are_useful_none_is_reported():
+    kept, report = clean_examples(examples(6))
+    assert len(kept) == 6 and report.empty and list(report) == ["id", "reason", "text", "other", "similarity"]
+
+
 def test_training_texts_close_to_held_out_texts_are_removed():
     table = examples(3, split=["train", "train", "test"])
     table["query"] = [

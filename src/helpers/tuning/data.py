@@ -51,7 +51,7 @@ def clean_examples(examples: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
         reason = reason.mask(condition, text)
     out = reason != ""
     report = examples.loc[out, ["id"]].assign(
-        reason=reason[out], text=examples["query"], other=examples["paraphrase"], similarity=np.nan
+        reason=reason[out], text=examples["query"][out], other=examples["paraphrase"][out], similarity=np.nan
     )
     return examples[~out].reset_index(drop=True), report.reset_index(drop=True)
 
