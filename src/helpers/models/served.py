@@ -41,15 +41,29 @@ def served_model(spec: ModelSpec, cache: Path | None = None) -> Any:
     """
     assert spec.server is not None
     settings = spec.server.settings(spec.name)
-    folder = cache / "served" / digest(settings) if cache is not None else None
-    limits = spec.server.max_requests, spec.server.max_tokens
-    budget = Budget(folder / "sent.json" if folder is not None else None, *limits)
-    server = Server(spec.label, str(settings["model"]), spec.server, budget)
+    folder = _folder(spec, cache)
+    server = Server(spec.label, str(settings["model"]), spec.server, _budget(spec, folder))
     known, is_checked = recognised(server, folder)
     vectors = np.array(known["vectors"], dtype=np.float32)
     path = folder / f"{digest(known['vectors'])}.vectors" if folder is not None else None
     function = ServedFunction(server, VectorLog(path, vectors.shape[1]), known, is_checked)
     return function_model(spec.label, function, json.dumps(settings, sort_keys=True), vectors)
+
+
+def sent_so_far(spec: ModelSpec, cache: Path) -> dict[str, int]:
+    """Requests and tokens that a run has sent to the server of an entry."""
+    return _budget(spec, _folder(spec, cache)).sent
+
+
+def _folder(spec: ModelSpec, cache: Path | None) -> Path | None:
+    assert spec.server is not None
+    return None if cache is None else cache / "served" / digest(spec.server.settings(spec.name))
+
+
+def _budget(spec: ModelSpec, folder: Path | None) -> Budget:
+    assert spec.server is not None
+    path = None if folder is None else folder / "sent.json"
+    return Budget(path, spec.server.max_requests, spec.server.max_tokens)
 
 
 class ServedFunction:

@@ -9,8 +9,10 @@ import pandas as pd
 from helpers.base.files import project_path
 from helpers.models.source import missing_here
 from helpers.runner.checks import check_names, check_references
+from helpers.study.run import run_folder
 from helpers.study.spec import Study
 from helpers.sweep.cost import planned
+from helpers.sweep.requests import requests_table
 from helpers.tasks.load import task_class
 
 DEVICES = {"2 CPU cores (0.1 TFLOP/s)": 1e11, "one data-centre GPU (100 TFLOP/s used)": 1e14}
@@ -40,8 +42,12 @@ def plan_text(study: Study, folder: Path | None = None) -> str:
             "",
             *_cost(table),
         ]
+    asked = requests_table(study, folder or run_folder(study), table)
+    problems += asked["problem"].dropna().tolist()
     here = [f"  cannot run here: {line}" for line in [*problems, *missing_here(study)]]
-    return "\n".join([*lines, *_geometry(study), *_finetuning(study), *([""] if here else []), *here])
+    return "\n".join(
+        [*lines, *_requests(asked), *_geometry(study), *_finetuning(study), *([""] if here else []), *here]
+    )
 
 
 def _by_task(table: pd.DataFrame) -> list[str]:
@@ -71,6 +77,21 @@ def _cost(table: pd.DataFrame) -> list[str]:
         lines.append(
             f"    not counted, because their data cannot be used or mteb has no statistics: {', '.join(unknown_tasks)}"
         )
+    return lines
+
+
+def _requests(asked: pd.DataFrame) -> list[str]:
+    """What servers will be asked for; no lines where no model is served."""
+    lines = ["", "  served models:"] if len(asked) else []
+    for row in asked.itertuples():
+        sent = (
+            f"; {row.requests_sent:,} and {row.tokens_sent:,} were sent so far" if row.requests_sent else ""
+        )
+        left = (
+            f"about {row.requests_left:,} requests and {row.tokens_left:,} tokens to send to {row.url}{sent}"
+        )
+        unknown = "" if row.counted else "; tasks of unknown size are not counted"
+        lines.append(f"    {row.model}: {left}{unknown}")
     return lines
 
 

@@ -10,6 +10,10 @@ from pydantic import Field, field_validator, model_validator
 from helpers.study.strict import Strict
 
 Protocol = Literal["openai", "tei"]
+# How a server is asked, which changes no vector.
+REQUESTING = {
+    "key_env", "batch_texts", "batch_tokens", "concurrency", "retries", "timeout", "max_requests", "max_tokens",
+}  # fmt: skip
 
 
 class ServerSpec(Strict):
@@ -79,5 +83,4 @@ class ServerSpec(Strict):
 
     def settings(self, name: str) -> dict[str, Any]:
         """What decides about the vectors, as a part of the model's identity; `name`: that of the model."""
-        kept = ("url", "protocol", "dimensions", "truncate", "prompt_name")
-        return {"model": self.model or name, **{key: getattr(self, key) for key in kept}}
+        return self.model_dump(exclude=REQUESTING) | {"model": self.model or name}

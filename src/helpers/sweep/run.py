@@ -17,6 +17,7 @@ from helpers.study.spec import ModelSpec, Study, TaskSpec
 from helpers.sweep.cell import prompts_of
 from helpers.sweep.group import group_line, stale_line
 from helpers.sweep.processes import in_processes
+from helpers.sweep.requests import check_limits
 from helpers.sweep.store import GroupReport, group_folder, read_note, request_of
 from helpers.sweep.work import Group, Outcomes, Work, Worker, name
 
@@ -157,8 +158,10 @@ def sweep_study(
 
     `prompts` is the table of `helpers.prompts.table.prompt_table`. Each group reports one line, with an estimate of the time
     left that counts only groups with missing cells. Several processes may run this on one folder and share its groups;
-    `wait=False` ends when only groups are left that others are computing.
+    `wait=False` ends when only groups are left that others are computing. Raises `StudyError` before anything is
+    computed where a server would be asked for more than the study allows.
     """
+    check_limits(study, folder)
     if study.sweep.offline:
         go_offline()
     return run_groups(study, folder, prompts, progress, wait)

@@ -15,6 +15,7 @@ from typing import Any
 from helpers.base.files import read_json, write_json
 from helpers.base.hashes import digest
 from helpers.base.paths import below, safe_name
+from helpers.study.served import REQUESTING
 from helpers.study.spec import ModelSpec, Study, TaskSpec
 
 NAME = "current.json"
@@ -36,7 +37,11 @@ def settings_of(study: Study, model: ModelSpec, task: TaskSpec) -> str:
     prompts = study.prompts
     return digest(
         [
-            model.model_dump(mode="json", exclude={"label", "parameters"}, exclude_defaults=True),
+            model.model_dump(
+                mode="json",
+                exclude={"label": True, "parameters": True, "server": REQUESTING},
+                exclude_defaults=True,
+            ),
             task.model_dump(mode="json", exclude_defaults=True),
             [study.seed, study.sweep.exact, study.sweep.bitext_side],
             [prompts.application, prompts.separator] if prompts else [],
@@ -106,7 +111,8 @@ class GroupNote:
 
 def request_of(study: Study, prompt_ids: Sequence[str]) -> str:
     """Digest of everything in a study that decides about a group's cells; where and how it runs is left out."""
-    return digest([study.model_dump(mode="json", exclude={"sweep": SCHEDULING}), list(prompt_ids)])
+    scheduling: Any = {"sweep": SCHEDULING, "models": {"__all__": {"server": REQUESTING}}}
+    return digest([study.model_dump(mode="json", exclude=scheduling), list(prompt_ids)])
 
 
 def read_note(folder: Path) -> GroupNote | None:
