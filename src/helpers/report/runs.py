@@ -55,7 +55,7 @@ def read_run(folder: Path) -> StudyRun:
             entry = {"text": entry} if isinstance(entry, str) else entry
             findings.append({**entry, "step": step})
     command = status.get("command") or f"make report STUDY={folder.name}"
-    title, description = _study_words(folder.name)
+    title, description = _study_words(folder)
     notes = [(read_json(path) or {}).get("metadata", {}) for path in notebooks.values()]
     last: dict[str, Any] = max(notes, key=_end_time, default={})
     return StudyRun(
@@ -85,15 +85,15 @@ def step_name(step: str) -> str:
     return step
 
 
-def _study_words(name: str) -> tuple[str, str]:
+def _study_words(folder: Path) -> tuple[str, str]:
     from helpers.base.errors import StudyError
-    from helpers.study.load import load_study
+    from helpers.study.load import IN_RUN_FOLDER, load_study
 
     try:
-        study = load_study(name)
+        study = load_study(folder if (folder / IN_RUN_FOLDER).is_file() else folder.name)
         return show_controls(study.title), show_controls(study.description)
     except (StudyError, OSError):
-        return name, ""  # a study given by its path; the run folder knows only its name
+        return folder.name, ""  # a study given by its path; the run folder knows only its name
 
 
 def _entries(path: Path) -> list[Any]:

@@ -14,7 +14,7 @@ from helpers.base.yaml import read_yaml
 from helpers.report.markup import raw_html
 from helpers.report.pages import check_site, tidy_site
 from helpers.report.provenance import provenance
-from helpers.report.runs import study_runs
+from helpers.report.runs import read_run, study_runs
 from helpers.report.search import complete_index
 from helpers.report.sources import prepare
 
@@ -25,8 +25,10 @@ class ReportError(RuntimeError):
     """The report could not be made; an older one, if any, is still in place."""
 
 
-def render_site(root: Path | str | None = None, strict: bool = False) -> Path:
-    """Render every run below `data/runs` into `_site/` and return its `index.html`.
+def render_site(
+    root: Path | str | None = None, strict: bool = False, folder: Path | str | None = None
+) -> Path:
+    """Render every run below `data/runs` into `_site/`, or one run folder into its `site/`; returns `index.html`.
 
     The pages are built and checked in a folder of their own and take the place of the old site only when they are
     whole. Raises `ReportError` when there is no executed notebook or the renderer fails. Problems that the check finds
@@ -37,13 +39,15 @@ def render_site(root: Path | str | None = None, strict: bool = False) -> Path:
 
     root = Path(root) if root is not None else project_root()
     runs = runs_folder() if root == project_root() else root / "data" / "runs"
-    studies = study_runs(runs)
+    studies = study_runs(runs) if folder is None else [read_run(Path(folder).resolve())]
+    target = root if folder is None else Path(folder).resolve()
+    final = root / "_site" if folder is None else target / "site"
     if not studies:
         raise ReportError(
             f"no executed notebook below {_short(runs, root)}; run `make report` or `make report STUDY=<name>` first"
         )
     program, name = renderer()
-    report = prepare(root, studies, name)
+    report = prepare(target, studies, name)
     with tempfile.TemporaryDirectory(prefix=".build-", dir=report) as temporary:
         build = Path(temporary)
         for part in ("_quarto.yml", "index.qmd"):
@@ -75,8 +79,8 @@ def render_site(root: Path | str | None = None, strict: bool = False) -> Path:
             if strict:
                 raise ReportError(listed)
             print(listed, file=sys.stderr)
-        swap(site, root / "_site", report / ".old")
-    return root / "_site" / "index.html"
+        swap(site, final, report / ".old")
+    return final / "index.html"
 
 
 def renderer() -> tuple[list[str], str]:

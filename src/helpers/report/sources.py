@@ -35,7 +35,7 @@ _ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
 def prepare(root: Path, runs: list[StudyRun], renderer: str) -> Path:
-    """Write `report/` of the project anew: all pages, the pieces of the landing page, the sidebar, the chart file."""
+    """Write `report/` of a project (or of a run folder that is rendered alone) anew: all pages, the pieces of the landing page, the sidebar, the chart file."""
     report = root / "report"
     shutil.rmtree(report, ignore_errors=True)
     (report / "assets").mkdir(parents=True)

@@ -6,6 +6,7 @@ import argparse
 import errno
 import os
 import sys
+from pathlib import Path
 from typing import Any
 
 from helpers import __version__
@@ -90,7 +91,7 @@ def parser() -> argparse.ArgumentParser:
     command("sweep", sweep, text, "helpers sweep paper-sensitivity --no-wait", op.sweep_options)
     text = "simulate a study's sweep on several GPUs, from the costs of its run or from an estimate"
     command("scaling", scaling, text, "helpers scaling paper-sensitivity --gpus 1 8 64", op.scaling_options)
-    command("render", render, "build the site from the runs there are", "helpers render")
+    command("render", render, "build the site from the runs there are", "helpers render", op.render_options)
     command("studies", studies, "list the studies in data/studies", "helpers studies")
     text = "compare two or more studies that were run"
     command("compare", compare, text, "helpers compare demo small", op.compare_options)
@@ -115,14 +116,22 @@ def run(options: argparse.Namespace) -> int:
 
 def report(options: argparse.Namespace) -> int:
     """`helpers report`: the site is built after a failure too, where it says that the run is incomplete."""
-    result = run(options)
+    from helpers.runner.pipeline import run_chain
+
+    chain = _chain(options)
+    result = run_chain(chain)
     if result == 130:
         return result
-    return max(result, render(options))
+    return max(result, _render(chain.folder if chain.study.folder else None))
 
 
 def render(options: argparse.Namespace) -> int:
-    """`helpers render`; ends by naming the page to open."""
+    """`helpers render`."""
+    return _render(options.folder)
+
+
+def _render(folder: Path | None) -> int:
+    """Build the site of all runs, or of one run folder; ends by naming the page to open."""
     import time
 
     from helpers.base.files import project_root
@@ -133,7 +142,7 @@ def render(options: argparse.Namespace) -> int:
     began = time.monotonic()
     print("site: rendering …", flush=True)
     try:
-        index = render_site(project_root())
+        index = render_site(project_root(), folder=folder)
     except ReportError as error:
         print(f"helpers: the site was not built: {error}", file=sys.stderr)
         return 1

@@ -31,6 +31,12 @@ def run_options(added: argparse.ArgumentParser) -> None:
     )
 
 
+def render_options(added: argparse.ArgumentParser) -> None:
+    added.add_argument(
+        "folder", nargs="?", metavar="FOLDER", help="one run folder that `run_sweep` wrote, instead of data/runs"
+    )
+
+
 def compare_options(added: argparse.ArgumentParser) -> None:
     added.add_argument("studies", nargs="+", metavar="STUDY")
 

@@ -16,6 +16,9 @@ from helpers.study.errors import kind_of, misread, readable, shown
 from helpers.study.spec import Study
 
 
+IN_RUN_FOLDER = "study.yml"  # of a run that keeps its study itself: the folder stands for it
+
+
 def study_names(root: Path | None = None) -> list[str]:
     """Names of the studies in `data/studies`, sorted."""
     return sorted(p.stem for p in ((root or project_root()) / "data" / "studies").glob("*.yml"))
@@ -54,6 +57,8 @@ def study_path(study: str | Path) -> Path:
         for path in (Path(text), project_path(text)):
             if os.path.isfile(path):  # False, too, for a name that no file system takes
                 return path.resolve()
+            if os.path.isfile(path / IN_RUN_FOLDER):
+                return (path / IN_RUN_FOLDER).resolve()
             if os.path.isdir(path):
                 raise StudyError(f"{shown(text)} is a folder; name a study file")
         raise StudyError(f"there is no study file {shown(text)}")

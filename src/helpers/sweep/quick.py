@@ -20,6 +20,7 @@ from helpers.models.source import check_model, check_present
 from helpers.prompts.files import read_prompts, row, write_prompts
 from helpers.prompts.table import prompt_table
 from helpers.study.errors import readable
+from helpers.study.load import IN_RUN_FOLDER
 from helpers.study.run import Run
 from helpers.study.spec import ModelSpec, Study, TaskSpec
 from helpers.sweep.received import inputs_table
@@ -27,8 +28,6 @@ from helpers.sweep.results import export_mteb, query_scores_table, scores_table
 from helpers.sweep.run import sweep_study
 from helpers.tasks.given import OwnTask
 from helpers.tasks.load import check_task
-
-STUDY_FILE = "study.yml"
 
 ABOUT = (
     "# Written by helpers.run_sweep: the study of this folder. helpers report <this file> makes its pages.\n"
@@ -73,7 +72,7 @@ def run_sweep(
     study = _study(place, entries, specs, separator, application, baselines, seed, settings)
     write_prompts(place / "given_prompts.json", rows)
     _write_study(place, study)
-    run = Run.open(place / STUDY_FILE, step="02")
+    run = Run.open(place / IN_RUN_FOLDER, step="02")
     table = prompt_table(run.study)
     run.save_table("prompts", table)
     reports = sweep_study(run.study, run.folder, table, progress)
@@ -92,10 +91,10 @@ def run_sweep(
 def load_run(folder: str | Path) -> Run:
     """The run of a folder that `run_sweep` wrote, or of a study by its name: `load_run("runs/mine").table("scores")`."""
     place = Path(folder).expanduser()
-    if (place / STUDY_FILE).is_file():
-        return Run.open(place / STUDY_FILE)
+    if (place / IN_RUN_FOLDER).is_file():
+        return Run.open(place / IN_RUN_FOLDER)
     if place.is_dir():
-        raise StudyError(f"{place.name}/ has no {STUDY_FILE}; name a folder that run_sweep wrote, or a study")
+        raise StudyError(f"{place.name}/ has no {IN_RUN_FOLDER}; name a folder that run_sweep wrote, or a study")
     return Run.open(str(folder))
 
 
@@ -249,7 +248,7 @@ def _study(
 
 def _write_study(place: Path, study: Study) -> None:
     content = study.model_dump(mode="json", exclude_defaults=True)
-    with replacing(place / STUDY_FILE) as temporary:
+    with replacing(place / IN_RUN_FOLDER) as temporary:
         temporary.write_text(
             ABOUT + yaml.safe_dump(content, sort_keys=False, allow_unicode=True), encoding="utf-8"
         )
