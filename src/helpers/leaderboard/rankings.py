@@ -12,6 +12,8 @@ import pandas as pd
 from scipy import stats
 
 from helpers.scores.board import BOARDS, board_matrix, borda, mean_board
+from helpers.scores.cells import as_cells
+from helpers.sweep.variants import distinct
 
 
 def scenarios(cells: pd.DataFrame, with_default: bool = True, holes: str = "mteb") -> pd.DataFrame:
@@ -44,9 +46,11 @@ def boards(
 ) -> pd.DataFrame:
     """Long table of Borda boards by default, mean, median, worst, ... prompt: board, model, rank, points, tasks, holes.
 
-    with_default: whether the default is a candidate for best and worst.
+    cells: a table of scores, or its `task_scores`; variants (`sweep.variants`) do not compete. with_default: whether the
+    default is a candidate for best and worst.
     Two boards by mean score of the defaults are added: "default, mean score" and "default, mean of task types".
     """
+    cells = distinct(as_cells(cells))
     types = {
         str(k): str(v)
         for k, v in cells.dropna(subset=["task_type"]).groupby("task")["task_type"].first().items()

@@ -93,6 +93,10 @@ def parser() -> argparse.ArgumentParser:
     command("scaling", scaling, text, "helpers scaling paper-sensitivity --gpus 1 8 64", op.scaling_options)
     command("render", render, "build the site from the runs there are", "helpers render", op.render_options)
     command("studies", studies, "list the studies in data/studies", "helpers studies")
+    text = "write a commented study of one's own data that runs as it is"
+    command("init", init, text, "helpers init my-study --data my/faq.csv", op.init_options)
+    text = "score one prompt and say where it stands among the study's prompts"
+    command("try", try_prompt, text, 'helpers try minilm DemoSTS "In short:" --study demo', op.try_options)
     text = "compare two or more studies that were run"
     command("compare", compare, text, "helpers compare demo small", op.compare_options)
     command("fetch-published", fetch_published, "get the published scores of a study", op.FETCH)
@@ -159,6 +163,39 @@ def plan(options: argparse.Namespace) -> int:
     print(f"{chain.study.title} ({chain.study.name})\n")
     print("\n".join(f"  {line}" for line in plan_lines(chain)))
     print(f"\n{plan_text(chain.study, chain.folder)}")
+    return 0
+
+
+def init(options: argparse.Namespace) -> int:
+    """`helpers init`."""
+    from helpers.runner.init import init as write
+    from helpers.runner.pipeline import shown
+
+    study, prompts = write(options.name, options.data, options.type)
+    print(
+        f"written: {shown(study)} and {shown(prompts)}\nnext: helpers plan {options.name}, then "
+        f"make report STUDY={options.name}"
+    )
+    return 0
+
+
+def try_prompt(options: argparse.Namespace) -> int:
+    """`helpers try`: the score, its place, and the strings that the model received."""
+    from helpers.base.visible import show_controls
+    from helpers.study.run import Run
+    from helpers.sweep.trial import literal_inputs
+    from helpers.sweep.trial import try_prompt as score
+
+    run = Run.open(options.study, step="02")
+    row = score(run, options.model, options.task, options.prompt).iloc[0]
+    above = (
+        f"better than {row['percentile']:.0%} of {row['n_prompts']} prompts"
+        if row["n_prompts"]
+        else "no prompt beside"
+    )
+    print(f"{row['model']} on {row['task']}: {row['score']:.4f}, {above} of study {run.study.name}")
+    for side, string in literal_inputs(run, row["model"], row["task"], row["prompt"]):
+        print(f"  {side}: {show_controls(string)!r}")
     return 0
 
 

@@ -31,9 +31,31 @@ def run_options(added: argparse.ArgumentParser) -> None:
     )
 
 
+def init_options(added: argparse.ArgumentParser) -> None:
+    added.add_argument("name", metavar="NAME", help="of the new study: lower case letters, digits, hyphens")
+    added.add_argument(
+        "--data", required=True, metavar="PATH", help="a CSV, TSV, JSONL or Parquet file, or a folder"
+    )
+    added.add_argument("--type", metavar="TYPE", help="task type; without it the columns say it")
+
+
+def try_options(added: argparse.ArgumentParser) -> None:
+    added.add_argument("model", metavar="MODEL", help="label of a model of the study")
+    added.add_argument("task", metavar="TASK", help="name of a task of the study")
+    added.add_argument(
+        "prompt", metavar="PROMPT", help="exactly as the model is to read it; the study's separator follows"
+    )
+    added.add_argument(
+        "--study", default="demo", help="a study that was swept, or its folder (default: demo)"
+    )
+
+
 def render_options(added: argparse.ArgumentParser) -> None:
     added.add_argument(
-        "folder", nargs="?", metavar="FOLDER", help="one run folder that `run_sweep` wrote, instead of data/runs"
+        "folder",
+        nargs="?",
+        metavar="FOLDER",
+        help="one run folder that `run_sweep` wrote, instead of data/runs",
     )
 
 

@@ -15,7 +15,6 @@ from helpers.base.yaml import read_yaml
 from helpers.study.errors import kind_of, misread, readable, shown
 from helpers.study.spec import Study
 
-
 IN_RUN_FOLDER = "study.yml"  # of a run that keeps its study itself: the folder stands for it
 
 

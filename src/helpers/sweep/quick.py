@@ -94,7 +94,9 @@ def load_run(folder: str | Path) -> Run:
     if (place / IN_RUN_FOLDER).is_file():
         return Run.open(place / IN_RUN_FOLDER)
     if place.is_dir():
-        raise StudyError(f"{place.name}/ has no {IN_RUN_FOLDER}; name a folder that run_sweep wrote, or a study")
+        raise StudyError(
+            f"{place.name}/ has no {IN_RUN_FOLDER}; name a folder that run_sweep wrote, or a study"
+        )
     return Run.open(str(folder))
 
 

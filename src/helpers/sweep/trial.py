@@ -13,6 +13,7 @@ from helpers.prompts.prompt import COLUMNS as PROMPTS
 from helpers.prompts.prompt import Prompt
 from helpers.study.run import Run
 from helpers.sweep.group import model_or_error, run_group
+from helpers.sweep.received import inputs_table
 from helpers.sweep.results import scores_table
 
 COLUMNS = ["model", "task", "prompt", "score", "percentile", "n_prompts"]
@@ -66,3 +67,21 @@ def _by_prompt(rows: pd.DataFrame) -> pd.Series:
     """Score by prompt id: the mean over all subsets and splits; NaN where one of them has none."""
     value = rows["main_score"].where(rows["status"] == "ok").astype(float)
     return value.groupby(rows["prompt_id"]).agg(lambda v: v.mean(skipna=False))
+
+
+def literal_inputs(run: Run, model: str, task: str, prompt: str) -> list[tuple[str, str]]:
+    """(side, string) of the first sample of each side behind a prompt that was swept or tried, as it was embedded."""
+    study = run.study
+    part = study.model_copy(
+        update={"models": [study.model_spec(model)], "tasks": [study.task_spec(task)], "baselines": []}
+    )
+    rows = pd.DataFrame(
+        [{"task": task, "prompt_id": Prompt(text=prompt).id, "kind": "prompt", "text": prompt}],
+        columns=PROMPTS,
+    )
+    for folder in (run.folder / "tried", run.folder):
+        inputs = inputs_table(part, folder, rows)
+        if len(inputs):
+            first = inputs[inputs["sample"] == 0].drop_duplicates("side")
+            return list(zip(first["side"], first["string"], strict=True))
+    return []
