@@ -12,19 +12,14 @@ __version__ = "0.1.0"
 # What a script needs; a name is imported when it is asked for, so that `import helpers` costs nothing.
 _ROOM_OF = {
     "retrieval_task": "tasks.given", "reranking_task": "tasks.given", "sts_task": "tasks.given",
-    "pair_classification_task": "tasks.given", "classification_task": "tasks.given", "clustering_task": "tasks.given",
-    "bitext_task": "tasks.given", "embedder": "models.function", "served": "models.given", "load_run": "sweep.quick",
-    "choose_prompt": "sensitivity.choice",
-    "bitext_task": "tasks.given", "embedder": "models.function", "load_run": "sweep.quick",
-    "choose_prompt": "sensitivity.choice", "render_report": "runner.report",
     "pair_classification_task": "tasks.given", "classification_task": "tasks.given",
     "clustering_task": "tasks.given", "bitext_task": "tasks.given", "embedder": "models.function",
-    "load_run": "sweep.quick", "choose_prompt": "sensitivity.choice", "render_report": "runner.report",
-    "Run": "study", "load_study": "study", "load_task": "tasks", "prompt_table": "prompts", "load_model": "models",
-    "run_sweep": "sweep.quick", "sweep_study": "sweep", "scores_table": "sweep", "task_scores": "scores",
-    "borda": "scores", "sensitivity_table": "sensitivity", "rank_table": "leaderboard",
-    "measure": "geometry.given", "boards": "leaderboard.rankings", "board_matrix": "scores.board",
-    "fine_tune": "tuning", "render_site": "report", "run_chain": "runner",
+    "served": "models.given", "load_run": "sweep.quick", "choose_prompt": "sensitivity.choice",
+    "render_report": "runner.report", "Run": "study", "load_study": "study", "load_task": "tasks",
+    "prompt_table": "prompts", "load_model": "models", "run_sweep": "sweep.quick", "sweep_study": "sweep",
+    "scores_table": "sweep", "task_scores": "scores", "borda": "scores", "sensitivity_table": "sensitivity",
+    "rank_table": "leaderboard", "measure": "geometry.given", "boards": "leaderboard.rankings",
+    "board_matrix": "scores.board", "fine_tune": "tuning", "render_site": "report", "run_chain": "runner",
 }  # fmt: skip
 __all__ = sorted(_ROOM_OF)
 

@@ -71,9 +71,9 @@ def test_studies_are_listed(capsys):
 
 def test_the_site_is_built_after_a_failed_notebook_too(monkeypatch, tmp_path, capsys):
     import helpers.report.site as report
-    import helpers.runner.cli as cli
+    import helpers.runner.pipeline as pipeline
 
-    monkeypatch.setattr(cli, "run", lambda options: 1)
-    monkeypatch.setattr(report, "render_site", lambda root: tmp_path / "index.html")
+    monkeypatch.setattr(pipeline, "run_chain", lambda chain: 1)
+    monkeypatch.setattr(report, "render_site", lambda root, folder: tmp_path / "index.html")
     assert main(["report", "demo"]) == 1
     assert capsys.readouterr().out.rstrip().endswith("index.html")
