@@ -23,8 +23,6 @@ from helpers.geometry import paper as geometry_paper
 from helpers.geometry import words as geometry_words
 from helpers.geometry.relevance import relevance_table
 from helpers.leaderboard import words as leaderboard_words
-from helpers.prompts import comparison as prompts_comparison
-from helpers.prompts import words as prompts_words
 from helpers.report import words as report_words
 from helpers.sensitivity import defaults as sensitivity
 from helpers.sensitivity import words as sensitivity_words
@@ -118,8 +116,6 @@ def wins() -> pd.DataFrame:
 
 
 SENTENCES = {
-    prompts_words.prompt_lengths: [frame("level text", ("task", "Sort it:"), ("task+dataset", "a b c"), ("task", "Classify:"))],
-    prompts_words.prompt_styles: [frame("level text", ("task", "Sort it:"), ("task", "Query:"))],
     sweep_words.scores: [cells(), cells(), pd.DataFrame()],
     sweep_words.widest: [cells()],
     sweep_words.completeness: [cells()],
@@ -143,10 +139,6 @@ SENTENCES = {
     report_words.pools: [frame("normal paraphrase", (0.8, 0.2), (0.5, 0.5))],
     report_words.intervals: [frame("default low high verdict", (0.9, 0.4, 0.6, ""), (0.5, 0.4, 0.6, ""))],
     geometry_paper.distractor_summary: [pools()],
-    prompts_comparison.findings: [frame(
-        "model task first second first_prompts second_prompts difference differs",
-        ("a", "T", "p", "q", 3, 3, -0.25, True), ("b", "T", "p", "q", 3, 3, 0.25, True), ("c", "T", "p", "q", 2, 3, 0.0, False),
-    )],
     sensitivity.model_summary: [spread().assign(above_mean=True, at_or_above_best=False, at_or_below_worst=False)],
     leaderboard_words.scenarios: [frame("model default best_vs_default best_vs_worst", ("a", 1, 1, 1), ("b", 1, 1, 1))],
     leaderboard_words.plans: [
@@ -198,7 +190,7 @@ def test_findings_of_the_geometry_do_not_depend_on_the_order_of_rows():
 
 
 WORDS = [
-    prompts_words, sweep_words, sensitivity_words, leaderboard_words, geometry_words, report_words,
+    sweep_words, sensitivity_words, leaderboard_words, geometry_words, report_words,
 ]  # fmt: skip
 
 
@@ -209,7 +201,7 @@ def test_every_sentence_about_tables_is_among_those_that_were_permuted():
         "honest",  # a mean over rows
         "absent_defaults", "unequal_prompts", "candidates",  # counts; rows named in the order of the scenario table
         "audit", "comparability", "consequences", "public_scope",  # tests/sensitivity/test_audit.py
-        "triangle", "prompt_similarity",  # counts and shares: test_claims
+        "triangle",  # counts and shares: test_claims
         "separability", "failures", "map",  # its test draws labels by position; names and reasons
         "told_apart", "cut", "tried",  # tested in tests/sweep/test_words.py
     }  # fmt: skip

@@ -4,8 +4,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers.prompts import words as prompts_words
-from helpers.prompts.statistics import style
 from helpers.report import words as report_words
 from helpers.sweep import words as sweep_words
 
@@ -14,38 +12,10 @@ def frame(columns: str, *rows: tuple) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns.split())
 
 
-PROMPTS = frame(
-    "level text",
-    ("task", "Sort it:"),
-    ("task", "Classify:"),
-    ("task+dataset+language", "Sort these English reviews:"),
-)
 CELLS = frame("model task kind prompt_id score", *[
     ("a", "T", "prompt", "p", 0.5), ("a", "T", "prompt", "q", 0.7), ("a", "T", "default", "d", 0.8),
     ("b", "T", "prompt", "p", 0.5), ("b", "T", "prompt", "q", 0.6), ("b", "T", "default", "d", 0.55),
 ])  # fmt: skip
-
-
-def test_prompts():
-    assert (
-        prompts_words.prompt_lengths(PROMPTS)
-        == "Prompts have 1.5 words with the least context and 4.0 with the most"
-    )
-    assert prompts_words.prompt_lengths(PROMPTS[:2]) == "A prompt has 1.5 words on average"
-    assert (
-        prompts_words.prompt_styles(PROMPTS[:1])
-        == f"100% of the prompts have the style '{style('Sort it:')}'"
-    )
-    assert (
-        prompts_words.prompt_lengths(PROMPTS[:0])
-        == prompts_words.prompt_styles(PROMPTS[:0])
-        == "There is no prompt"
-    )
-    pairs = frame("row column similarity", (0, 0, 1.0), (0, 1, 0.25), (1, 0, 0.25), (1, 1, 1.0))
-    assert (
-        prompts_words.prompt_similarity(pairs, "T")
-        == "The two most alike prompts of T have a similarity of 0.25"
-    )
 
 
 def test_scores_name_the_cell_with_the_widest_range():

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from helpers.base.errors import StudyError
-from helpers.prompts.checks import check, decide, findings, removal_report
+from helpers.prompts.checks import check, decide, removal_report
 from helpers.prompts.context import TaskContext, data_set_names
 from helpers.prompts.files import row
 from helpers.prompts.near_duplicates import clusters, medoid, representatives
@@ -114,7 +114,6 @@ def test_duplicates_are_removed_with_the_text_that_stays():
     assert report["rule"].tolist() == ["duplicate", "near-duplicate"]
     assert report["kept_text"].tolist() == ["Measure similarity:"] * 2
     assert report["distance"].round(4).tolist() == [0.0, round(1 / 19, 4)]
-    assert findings(decided)[1] == "Removed: 1 duplicate, 1 near-duplicate."
 
 
 def test_without_threshold_only_exact_duplicates_go():
@@ -142,7 +141,6 @@ def test_more_prompts_than_the_study_wants_are_reported():
 
 def test_no_prompts_and_no_marks_are_fine():
     assert check(table().reindex(columns=["task", "text"])).empty
-    assert findings(pd.DataFrame()) == ["There are no prompts to check."]
 
 
 def test_a_reviewers_word_goes_before_the_rules(tmp_path):

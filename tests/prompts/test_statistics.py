@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 from helpers.base.stats import holm
-from helpers.prompts.comparison import findings as comparison_findings
 from helpers.prompts.files import row
-from helpers.prompts.statistics import findings, overlap, similarity_map, statistics, style, style_findings
+from helpers.prompts.statistics import describe, most_alike, overlap, similarity_map, style
+from helpers.prompts.words import comparison
 from helpers.scores.sets import compare_sets, median_test
 
 
@@ -18,7 +18,7 @@ def table(*rows: tuple[str, str, str | None]) -> pd.DataFrame:
 
 
 def test_words_and_characters_per_level_by_hand():
-    found = statistics(table(("a b", "task", None), ("a b c d", "task", None), ("x", "task+dataset", None)))
+    found = describe(table(("a b", "task", None), ("a b c d", "task", None), ("x", "task+dataset", None)))
     level = found[(found["task"] == "all") & (found["level"] == "task")].iloc[0]
 
     assert (level["prompts"], level["words_mean"], level["words_sd"]) == (2, 3.0, 1.0)
@@ -55,18 +55,13 @@ def test_overlap_counts_exact_and_near_texts():
     assert first["jaccard"] == pytest.approx(1 / 3)
 
 
-def test_one_generator_has_no_overlap_and_no_prompts_have_a_finding():
+def test_one_generator_has_no_overlap():
     assert overlap(table(("a", "task", "A"))).empty
-    assert findings(table().reindex(columns=["text", "level", "task", "generator"])) == [
-        "There are no prompts to describe."
-    ]
-    assert "The 1 prompt has 1.00 words" in findings(table(("a", None, None)))[0]
 
 
-def test_styles_are_listed_by_their_frequency():
-    prompts = table(("Sort the text", None, None), ("Find it", None, None), ("What is it?", None, None))
-    assert style_findings(prompts) == ["Styles: 67% instruction, 33% question."]
-    assert style_findings(prompts[:0]) == []
+def test_the_most_alike_prompts_are_found_with_one_prompt_per_task_too():
+    alike = pd.DataFrame({"task": ["A", "A", "B", "B"], "text": ["one:", "other", "Pair:", "Pairs:"]})
+    assert most_alike(alike) == "B" and most_alike(alike.head(1)) == "A" and most_alike(alike.head(0)) == ""
 
 
 def test_the_similarity_map_is_symmetric_with_ones():
@@ -80,7 +75,7 @@ def test_the_word_counts_of_study_1_are_reproduced(shared_data):
         (published["generator"] == "openai-gpt-oss-120b") & ~published["task"].str.startswith("Masakha")
     ]
     prompts = used.rename(columns={"prompt": "text"})[["task", "text", "level", "generator"]]
-    everything = statistics(prompts).iloc[-1]
+    everything = describe(prompts).iloc[-1]
 
     assert everything["prompts"] == 165
     assert everything["words_mean"] == pytest.approx(5.2485, abs=5e-5)
@@ -122,7 +117,7 @@ def test_sets_are_compared_per_model_and_task():
     # 0.10, 0.11, 0.12 and any two of the middle four against the rest, and mirrored: 12 of C(10, 5) ways.
     assert found["p_value"] == pytest.approx(12 / 252)
     assert found["differs"]
-    assert "most for M on T (-0.400)" in comparison_findings(compare_sets(scores, prompts))[0]
+    assert "M on T (-0.400)" in comparison(compare_sets(scores, prompts))[0]
 
 
 def test_enough_shuffles_are_made_to_survive_the_correction():
@@ -138,15 +133,13 @@ def test_enough_shuffles_are_made_to_survive_the_correction():
 
 def test_a_difference_that_is_not_found_is_not_called_equality():
     scores, prompts = scored({"A": [0.1, 0.2, 0.3], "B": [0.15, 0.25, 0.35]})
-    assert "could be missed" in comparison_findings(compare_sets(scores, prompts))[0]
+    assert "as few as 3 prompts" in comparison(compare_sets(scores, prompts))[0]
 
 
 def test_one_set_or_missing_scores_give_no_comparison():
     scores, prompts = scored({"A": [0.1, 0.2], "B": [np.nan, 0.3]})
     assert compare_sets(scores, prompts).empty
-    assert comparison_findings(compare_sets(scores, prompts)) == [
-        "There are no two sets of prompts with scores to compare."
-    ]
+    assert comparison(compare_sets(scores, prompts)) == []
 
 
 def test_the_comparison_does_not_depend_on_the_order_of_the_scores():

@@ -58,6 +58,18 @@ def show(figure: Figure | Absent) -> Html:
     return drawing(figure.chart, figure.name, figure.alt, figure.said.title)
 
 
-def said_by(figures: Iterable[Figure | Absent]) -> list[dict[str, str]]:
-    """The findings of several figures in their order, as `Run.save_findings` and `findings` take them."""
-    return [finding for figure in figures for finding in figure.findings]
+def said_by(parts: Iterable[Figure | Absent | tuple[str, Iterable[str]]]) -> list[dict[str, str]]:
+    """The findings of several figures in their order, as `Run.save_findings` and `findings` take them.
+
+    A part may also be the anchor of a table and the sentences about it.
+
+    >>> said_by([("tbl-removals", ["Removed: 1 duplicate."])])
+    [{'text': 'Removed: 1 duplicate.', 'figure': 'tbl-removals'}]
+    """
+    findings: list[dict[str, str]] = []
+    for part in parts:
+        if isinstance(part, tuple):
+            findings += [{"text": text, "figure": part[0]} for text in part[1]]
+        else:
+            findings += part.findings
+    return findings

@@ -12,7 +12,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from helpers.base.phrases import choose, count, out_of
 from helpers.prompts.context import TaskContext, contexts_of
 from helpers.prompts.near_duplicates import distances, representatives
 from helpers.prompts.review import Review, read_review
@@ -169,31 +168,3 @@ def review_path(study: Study) -> Path:
     if spec is not None and spec.review_file:
         return project_path(spec.review_file)
     return run_folder(study) / "prompts" / "review.csv"
-
-
-def findings(decided: pd.DataFrame, leak_unchecked: Iterable[str] = ()) -> list[str]:
-    """What the checks found, in sentences."""
-    if decided.empty:
-        return ["There are no prompts to check."]
-    removed = removal_report(decided)
-    kept = int(decided["kept"].sum())
-    tasks = decided["task"].nunique()
-    stay = choose(len(decided), "stays", "stay")
-    sentences = [f"{out_of(kept, len(decided), 'prompt')} {stay}, for {count(tasks, 'task')}."]
-    if len(removed):
-        counts = ", ".join(f"{n} {rule}" for rule, n in removed["rule"].value_counts().items())
-        sentences.append(f"Removed: {counts}.")
-    marked = decided[decided["kept"] & (decided["rules"] != "")]
-    if len(marked):
-        names = marked["rules"].str.split("; ").explode().value_counts()
-        listed = ", ".join(f"{n} for '{rule}'" for rule, n in names.items())
-        sentences.append(
-            f"{count(len(marked), 'prompt')} that {choose(len(marked), 'stays carries', 'stay carry')} a mark ({listed}); a "
-            f"reader should decide on {choose(len(marked), 'it', 'them')}."
-        )
-    unchecked = sorted(set(leak_unchecked))
-    if unchecked:
-        sentences.append(
-            f"Not looked for texts of the data set, because it could not be read: {', '.join(unchecked)}."
-        )
-    return sentences

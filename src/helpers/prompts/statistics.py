@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from helpers.base.phrases import choose, count, is_highest, is_lowest, listed
+from helpers.base.phrases import is_lowest
 from helpers.prompts.lexicon import IMPERATIVES, QUESTION_WORDS
 from helpers.prompts.near_duplicates import distances
 
@@ -59,7 +59,7 @@ def style(text: str) -> str:
     return "label" if len(tokens) <= 3 else "description"
 
 
-def statistics(table: pd.DataFrame) -> pd.DataFrame:
+def describe(table: pd.DataFrame) -> pd.DataFrame:
     """One row per task, level and generator, then one per level and one for all (task or level "all").
 
     Means and population standard deviations (ddof 0, as study 1's 5.24 and 2.33) of words and characters; variety:
@@ -157,41 +157,14 @@ def _near_share(a: set[tuple[str, str]], b: set[tuple[str, str]], threshold: flo
     return found / len(a) if a else float("nan")
 
 
-def findings(table: pd.DataFrame, statistics_table: pd.DataFrame | None = None) -> list[str]:
-    """How long the prompts are, in sentences."""
-    prompts = table[table["kind"] == "prompt"] if "kind" in table else table
-    if prompts.empty:
-        return ["There are no prompts to describe."]
-    found = statistics(prompts) if statistics_table is None else statistics_table
-    everything = found[
-        (found["task"] == "all") & (found["level"] == "all") & (found["generator"] == "all")
-    ].iloc[0]
-    n = int(everything["prompts"])
-    sentences = [
-        f"The {count(n, 'prompt')} {choose(n, 'has', 'have')} {everything['words_mean']:.2f} words on average "
-        f"(standard deviation {everything['words_sd']:.2f}; study 1: 5.24 and 2.33)."
-    ]
-    levels = found[(found["task"] == "all") & (found["generator"] == "all") & (found["level"] != "all")]
-    levels = levels.dropna(subset=["words_mean"])
-    if len(levels) > 1:
-        mean = levels["words_mean"]
-        longest, shortest = (
-            listed((f"'{level}'" for level in levels.loc[at, "level"]), 3)
-            for at in (is_highest(mean), is_lowest(mean))
-        )
-        if longest != shortest:
-            sentences.append(
-                f"Prompts of level {longest} are the longest ({mean.max():.1f} words), those of {shortest} the shortest "
-                f"({mean.min():.1f})."
-            )
-    return sentences
-
-
-def style_findings(table: pd.DataFrame) -> list[str]:
-    """Which styles the prompts have, the most frequent first."""
-    shares = table["text"].dropna().map(style).value_counts(normalize=True)
-    listed = ", ".join(f"{share:.0%} {name}" for name, share in shares.items())
-    return [f"Styles: {listed}."] if listed else []
+def most_alike(prompts: pd.DataFrame) -> str:
+    """The task whose prompts have the smallest mean distance, of several the first by name; any where none has two."""
+    between = prompts.groupby("task", sort=False)["text"].agg(
+        lambda texts: mean_distance(texts.dropna().tolist())
+    )
+    if between.notna().any():
+        between = between[is_lowest(between)]
+    return str(min(between.index, default=""))
 
 
 def _mean(values: np.ndarray) -> float:

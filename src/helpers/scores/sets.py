@@ -11,9 +11,13 @@ import pandas as pd
 from scipy.stats import permutation_test
 
 from helpers.base.stats import holm
-from helpers.prompts.comparison import COMPARISON
 from helpers.scores.cells import task_scores
 from helpers.study.run import Run
+
+COMPARISON = [
+    "model", "task", "first", "second", "first_prompts", "second_prompts", "first_median", "second_median",
+    "difference", "p_value", "p_holm", "differs", "resamples",
+]  # fmt: skip
 
 
 def compare_sets(
@@ -85,7 +89,7 @@ def set_column(table: pd.DataFrame) -> str:
 
 
 def comparison(run: Run, prompts: pd.DataFrame, seed: int) -> pd.DataFrame:
-    """The sets of `prompts` against each other on the run's scores; empty before the sweep."""
+    """The sets of prompts against each other on the run's scores (see `compare_sets`); empty before the sweep."""
     scores = run.table("scores") if run.has_table("scores") else None
     if scores is None:
         scores = pd.DataFrame(columns=["model", "task", "prompt_id", "main_score"])

@@ -15,13 +15,17 @@ from typing import Any
 
 import pandas as pd
 
+from helpers.base.errors import StudyError
 from helpers.base.files import replacing
+from helpers.base.names import unknown
+from helpers.base.paths import below
 from helpers.prompts.llm.ask import Job, ask_until_valid, plain
 from helpers.prompts.llm.chat import Backend, without_key
 from helpers.prompts.llm.generate import writer_of
 from helpers.prompts.llm.open import open_backend
 from helpers.prompts.llm.store import AnswerStore
 from helpers.study.prompts import GeneratorSpec
+from helpers.study.spec import Study, TaskSpec
 
 # Table 7 of study 2 (arXiv 2610.10508), one wording per data set. Its Tatoeba and ARCChallenge wordings are the same.
 _TEXT = (
@@ -69,9 +73,6 @@ class Estimate:
 
 def wording_of(name: str) -> str:
     """A preset by the name of its data set, or a wording of one's own that contains {input}."""
-    from helpers.base.errors import StudyError
-    from helpers.base.names import unknown
-
     if "{input}" in name:
         return name
     if name in WORDINGS:
@@ -121,8 +122,6 @@ def paraphrase(
     the last `reason`. Also written to `folder/paraphrases.jsonl` (id and paraphrase are what the geometry reads).
     Raises `StudyError` before the first request when the estimate exceeds `max_cost`.
     """
-    from helpers.base.errors import StudyError
-
     before = estimate(queries, wording, folder, spec, price_in, price_out)
     report(str(before))
     if max_cost is not None and before.cost is None and before.requests:
@@ -146,6 +145,58 @@ def paraphrase(
             table = _table(queries, wording, memory, reasons)
             _write(folder / "paraphrases.jsonl", table)
     return table
+
+
+def paraphrase_queries(study: Study, task: str = "") -> dict[str, tuple[dict[str, str], dict[str, str]]]:
+    """Name -> (queries, ready paraphrases) of the retrieval and bitext tasks; of one task where it is named.
+
+    Bitext mining is searched with its English side, so one subset stands for all.
+    """
+    from helpers.tasks.load import load_task, task_class
+    from helpers.tasks.search import search_set
+
+    specs = [s for s in study.tasks if not task or s.name == task]
+    if task and not specs:
+        raise StudyError(unknown("task", task, [s.name for s in study.tasks]))
+    sets = {}
+    for spec in specs:
+        if task_class(spec).metadata.type not in ("Retrieval", "BitextMining"):
+            continue
+        try:
+            loaded = load_task(
+                TaskSpec(name=spec.name, subsets=(spec.subsets or [])[:1] or None, split=spec.split), study
+            )
+        except StudyError:
+            if task:
+                raise
+            continue
+        searched = search_set(loaded)
+        sets[spec.name] = (searched.queries, searched.paraphrases)
+    return sets
+
+
+def write_paraphrases(
+    study: Study,
+    run_folder: Path,
+    task: str,
+    queries: Mapping[str, str],
+    wording: str = "SQuAD",
+    price_in: float | None = None,
+    price_out: float | None = None,
+    max_cost: float | None = None,
+) -> dict[str, str]:
+    """Query id -> paraphrase of a task (empty where none was usable), what is missing written by the study's generator.
+
+    See `paraphrase`. All lie in `paraphrases/<task>/paraphrases.jsonl` of the run folder, which the study's geometry can
+    name.
+    """
+    assert study.prompts is not None
+    folder = below(run_folder / "paraphrases", task)
+    spec = study.prompts.generator
+    table = paraphrase(
+        queries, wording, folder, spec, price_in=price_in, price_out=price_out, max_cost=max_cost
+    )
+    return dict(zip(table["id"], table["paraphrase"].fillna(""), strict=True))
 
 
 def _ask(

@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 from rapidfuzz.distance import Levenshtein
 
-from helpers.base.phrases import choose, out_of
 from helpers.prompts.llm.paraphrase import same
 
 Embed = Callable[[Sequence[str]], np.ndarray]
@@ -66,6 +65,21 @@ def quality(
             "language": language_of(paraphrase)[0], "checks": "; ".join(failed), "reasons": "; ".join(failed.values()),
         })  # fmt: skip
     return pd.DataFrame(rows, columns=QUALITY)
+
+
+def quality_table(
+    sets: Mapping[str, tuple[Mapping[str, str], Mapping[str, str]]], embed: Embed | None = None
+) -> pd.DataFrame:
+    """The quality of the paraphrases of several tasks: `quality` of each with the column task.
+
+    sets: task -> (query id -> text, query id -> paraphrase); a task without paraphrases has no rows.
+    """
+    tables = [
+        quality(queries, ready, embed=embed).assign(task=task)
+        for task, (queries, ready) in sets.items()
+        if ready
+    ]
+    return pd.concat(tables, ignore_index=True) if tables else quality({}, {}).assign(task="")
 
 
 def _too_far(
@@ -129,23 +143,3 @@ def _contains(text: str, part: str) -> bool:
 def _overlap(one: str, other: str) -> float:
     a, b = set(re.findall(r"\w+", one.casefold())), set(re.findall(r"\w+", other.casefold()))
     return len(a & b) / len(a | b) if a | b else np.nan
-
-
-def findings(table: pd.DataFrame, wanted: int | None = None) -> list[str]:
-    """What the quality table says, in sentences."""
-    if table.empty:
-        return ["There are no paraphrases."]
-    good = int((table["checks"] == "").sum())
-    sentences = [
-        f"{out_of(good, len(table), 'paraphrase')} {choose(len(table), 'passes', 'pass')} every check."
-    ]
-    counts = table.loc[table["checks"] != "", "checks"].str.split("; ").explode().value_counts()
-    if len(counts):
-        sentences.append("Marked: " + ", ".join(f"{n} '{name}'" for name, n in counts.items()) + ".")
-    shared = table["shared_words"].median()
-    if np.isfinite(shared):
-        sentences.append(f"The median paraphrase shares {shared:.0%} of its words with the source.")
-    if wanted is not None and wanted > len(table):
-        absent = out_of(wanted - len(table), wanted, "query", "queries")
-        sentences.append(f"{absent} {choose(wanted, 'has', 'have')} no paraphrase.")
-    return sentences

@@ -14,7 +14,7 @@ import pytest
 from llm_server import KEY
 
 from helpers.prompts.checks import decide
-from helpers.prompts.study import leak_texts, load, most_alike
+from helpers.prompts.load import leak_texts, load_prompts
 from helpers.scores.sets import comparison, set_column
 from helpers.study.run import Run
 from helpers.study.spec import Study, TaskSpec
@@ -40,17 +40,16 @@ def prompt_file(tmp_path):
 
 
 def test_ready_prompts_have_their_file_as_provenance(prompt_file, tmp_path):
-    loaded = load(study(prompt_file), tmp_path)
+    candidates, provenance = load_prompts(study(prompt_file), tmp_path)
 
-    assert loaded.provenance["text"].tolist() == loaded.candidates["text"].tolist()
-    assert set(loaded.provenance["backend"]) == {"file"}
-    assert loaded.missing.empty
+    assert provenance["text"].tolist() == candidates["text"].tolist()
+    assert set(provenance["backend"]) == {"file"}
 
 
 def test_a_text_of_the_data_in_a_prompt_is_marked(prompt_file, tmp_path):
     wanted = study(prompt_file)
     texts, unread = leak_texts(wanted)
-    decided = decide(load(wanted, tmp_path).candidates, wanted, texts=texts)
+    decided = decide(load_prompts(wanted, tmp_path)[0], wanted, texts=texts)
 
     assert unread == {}
     assert decided["rules"].tolist() == ["", "leak", "", ""]
@@ -68,7 +67,7 @@ def test_data_that_cannot_be_read_are_named(prompt_file):
 def test_levels_are_the_sets_where_there_is_one_generator(prompt_file, tmp_path, monkeypatch):
     monkeypatch.setattr("helpers.study.run.run_folder", lambda name: tmp_path / "run")
     wanted = study(prompt_file)
-    found = load(wanted, tmp_path).candidates
+    found = load_prompts(wanted, tmp_path)[0]
     run = Run(wanted, "01")
 
     assert set_column(found) == "level"
@@ -79,11 +78,6 @@ def test_levels_are_the_sets_where_there_is_one_generator(prompt_file, tmp_path,
     row = comparison(run, found, seed=1).iloc[0]
     assert (row["first"], row["second"]) == ("task", "task+dataset")
     assert row["difference"] == pytest.approx(-0.2)
-
-
-def test_the_task_of_the_similarity_map_is_known_with_one_prompt_per_level_too():
-    alike = pd.DataFrame({"task": ["A", "A", "B", "B"], "text": ["one:", "other", "Pair:", "Pairs:"]})
-    assert most_alike(alike) == "B" and most_alike(alike.head(1)) == "A" and most_alike(alike.head(0)) == ""
 
 
 @pytest.mark.slow
