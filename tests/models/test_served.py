@@ -9,14 +9,17 @@ import sys
 
 import numpy as np
 import pytest
+import yaml
 from embedding_server import dropping, failing, serving
 from tiny import MINILM, STATIC
 
 import helpers as h
 from helpers.base.errors import StudyError
+from helpers.base.files import project_root
 from helpers.models.budget import LimitReached
 from helpers.models.load import load_model
 from helpers.models.server import retry_after
+from helpers.study.served import ServerSpec
 from helpers.study.spec import ModelSpec
 
 FAQ = [
@@ -101,6 +104,24 @@ def test_tei_is_told_what_to_do_with_long_texts_and_its_prompts(server):
     assert loaded(url, protocol="tei", prompt_name="passage").dimension == 27
 
 
+def test_the_default_is_mtebs_for_the_name_or_the_studys(server):
+    from helpers.models.application import prefixes
+    from helpers.prompts.prompt import Prompt
+    from helpers.tasks.load import task_class
+
+    _, url = server
+    metadata = task_class("DemoRetrieval").metadata
+
+    def default(**given):
+        used = prefixes(loaded(url, **given), metadata, Prompt(text=None, kind="default"))
+        return used.query, used.document
+
+    assert default() == ("", "")
+    assert default(name="intfloat/multilingual-e5-small") == ("query: ", "passage: ")
+    assert default(prompts={"query": "Q: ", "document": "D: "}) == ("Q: ", "D: ")
+    assert default(name="intfloat/multilingual-e5-small", prompts={}) == ("", "")
+
+
 @pytest.mark.parametrize(
     "trouble",
     [failing(429, Retry_After="0.1"), failing(500), failing(503, "loading"), dropping],
@@ -118,6 +139,14 @@ def test_a_wish_to_wait_is_read_in_seconds_and_as_a_date():
     assert retry_after({"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"}) == 0
     assert retry_after({"retry-after": "Wed, 21 Oct 2099 07:28:00 GMT"}) > 1e9
     assert retry_after({}) is None and retry_after({"retry-after": "soon"}) is None
+
+
+def test_a_server_that_asks_to_wait_for_long_is_not_waited_for(server, tmp_path):
+    state, url = server
+    model = loaded(url, tmp_path, concurrency=1)
+    state.script = [failing(429, "come back", Retry_After="7200")]
+    with pytest.raises(StudyError, match=r"429: .* and asks to wait for 7,200 s; lower server.concurrency"):
+        model.embed(TEXTS)
 
 
 def test_what_came_before_a_failure_is_kept_and_the_rest_is_asked_for_later(server, tmp_path):
@@ -391,6 +420,21 @@ def test_wrong_settings_are_refused_in_one_line_without_secrets(given, said):
     with pytest.raises(StudyError, match=said) as error:
         h.served(**{"url": "http://localhost/v1", "model": "toy", **given})
     assert "secret" not in str(error.value) and len(str(error.value).splitlines()) == 1
+
+
+def test_the_page_about_served_models_has_a_study_that_is_read():
+    page = (project_root() / "docs" / "served-models.md").read_text(encoding="utf-8")
+    spec = ModelSpec(**yaml.safe_load(page.split("```yaml\n")[1].split("```")[0])["models"][0])
+    assert spec.server is not None and spec.server.max_tokens == 5_000_000
+    keys = {
+        word
+        for line in page.splitlines()
+        if line.startswith("| `")
+        for word in line.split("|")[1].split("`")[1::2]
+    }
+    assert keys | {"url", "model", "protocol", "key_env", "max_requests", "max_tokens"} == set(
+        ServerSpec.model_fields
+    )
 
 
 @pytest.mark.parametrize(

@@ -45,14 +45,15 @@ def given_object(label: str) -> Any:
     return _OBJECTS[label]
 
 
-def served(url: str, model: str, **settings: Any) -> ModelSpec:
+def served(url: str, model: str, name: str | None = None, **settings: Any) -> ModelSpec:
     """A model on a server, as `run_sweep` takes it: `run_sweep(models={"mine": served("http://localhost:8080/v1", "m")}, …)`.
 
     url: of an OpenAI-compatible server (vLLM, Ollama, llama.cpp, Text Embeddings Inference, a hosted service), or with
-    protocol="tei" of Text Embeddings Inference. settings: the other keys of `server` in a study (docs/served-models.md).
+    protocol="tei" of Text Embeddings Inference. model: as the server calls it; name: as mteb does, whose prompts are then
+    the default. settings: the other keys of `server` in a study (docs/served-models.md).
     """
-    label = model.rsplit("/", 1)[-1]
-    return _spec(label, {"name": model, "weights": "served", "server": {"url": url, **settings}})
+    server = {"url": url, "model": model, **settings}
+    return _spec(model.rsplit("/", 1)[-1], {"name": name or model, "weights": "served", "server": server})
 
 
 def is_away(spec: ModelSpec) -> bool:

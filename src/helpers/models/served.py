@@ -47,7 +47,19 @@ def served_model(spec: ModelSpec, cache: Path | None = None) -> Any:
     vectors = np.array(known["vectors"], dtype=np.float32)
     path = folder / f"{digest(known['vectors'])}.vectors" if folder is not None else None
     function = ServedFunction(server, VectorLog(path, vectors.shape[1]), known, is_checked)
-    return function_model(spec.label, function, json.dumps(settings, sort_keys=True), vectors)
+    model = function_model(spec.label, function, json.dumps(settings, sort_keys=True), vectors)
+    model.prompts |= _prompts(spec)
+    return model
+
+
+def _prompts(spec: ModelSpec) -> dict[str, str]:
+    """What stands before queries and documents by the model's own rules: the study's, else mteb's for its name."""
+    from mteb.models.model_implementations import MODEL_REGISTRY
+
+    if spec.server is not None and spec.server.prompts is not None:
+        return {str(side): prompt for side, prompt in spec.server.prompts.items()}
+    meta = MODEL_REGISTRY.get(spec.name)
+    return dict((meta.loader_kwargs or {}).get("model_prompts") or {}) if meta is not None else {}
 
 
 def sent_so_far(spec: ModelSpec, cache: Path) -> dict[str, int]:

@@ -144,7 +144,10 @@ class Server:
             return StudyError(f"{about} says that the quota of the key in {key} is used up: {said}")
         if status in PASSING or status >= 500:
             self._is_patient = False
+            asked = retry_after(answer.headers) or 0
             waited = f"still after {self.spec.retries} further tries"
+            if asked > LONGEST_WAIT:
+                waited = f"and asks to wait for {asked:,.0f} s"
             advice = "lower server.concurrency or run again later" if status == 429 else "run again later"
             return Unreachable(f"{about} cannot answer, {waited}; {advice}: {said}")
         if status == 401:

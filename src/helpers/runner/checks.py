@@ -65,6 +65,8 @@ def _of_finetuning(study: Study) -> Iterator[str]:
     labels = [model.label for model in study.models]
     if spec.model not in labels:
         yield f"finetuning.model: {unknown('model label', spec.model, labels)}"
+    elif study.model_spec(spec.model).server is not None:
+        yield f"finetuning.model: {spec.model} is served; training needs weights that are here"
     for preset in spec.swept_presets or []:
         if preset not in spec.presets:
             yield f"finetuning.swept_presets: {unknown('preset', preset, spec.presets)}"

@@ -48,6 +48,10 @@ class ServerSpec(Strict):
         None, description="of TEI: a prompt of the server's own that stands before ours"
     )
 
+    prompts: dict[Literal["query", "document"], str] | None = Field(
+        None, description="that the model was trained with; null: those that mteb has for the model's name"
+    )
+
     @field_validator("url")
     @classmethod
     def _is_an_address(cls, url: str) -> str:
@@ -83,4 +87,4 @@ class ServerSpec(Strict):
 
     def settings(self, name: str) -> dict[str, Any]:
         """What decides about the vectors, as a part of the model's identity; `name`: that of the model."""
-        return self.model_dump(exclude=REQUESTING) | {"model": self.model or name}
+        return self.model_dump(exclude=REQUESTING | {"prompts"}) | {"model": self.model or name}
