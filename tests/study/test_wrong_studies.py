@@ -22,6 +22,7 @@ BASE: dict[str, Any] = {
     "prompts": {"source": "file", "file": "data/demo/prompts.yml"},
 }  # fmt: skip
 GEOMETRY: dict[str, Any] = {"steps": ["05"], "geometry": {"tasks": [{"name": "DemoRetrieval"}]}}
+SERVED = {"name": "static", "weights": "served", "server": {"url": "http://localhost:1/v1"}}
 TUNING: dict[str, Any] = {"steps": ["06"], "finetuning": {"model": "static", "data": "demo"}}
 LONG = "x" * 300
 BOMB = "a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(
@@ -95,6 +96,9 @@ WRONG: list[tuple[str, str]] = [
     (study("geometry.instructions", "README.md", GEOMETRY), "not readable as YAML"),
     (study("geometry.tasks.0.paraphrases", "nope", GEOMETRY), "paraphrases: 'nope' does not exist"),
     (study("finetuning.model", "nope", TUNING), "finetuning.model: unknown model label 'nope'"),
+    (study("models", [SERVED], TUNING), "finetuning.model: static is served; training needs weights that are here"),
+    (study("models.0.server", {"url": "http://me:hidden@x/v1"}), "server.url: holds a user or password"),
+    (study("models.0.server", SERVED["server"]), "weights: served and server: belong together; give both or neither"),
     (study("finetuning.data", "jsonl:data", TUNING), "'data' is a folder, not a file"),
     (study("finetuning.data", "task:nope", TUNING), "finetuning.data: unknown task 'nope'"),
     (study("finetuning.training", {"epochs": -1}, TUNING), "epochs: must be greater than 0"),
