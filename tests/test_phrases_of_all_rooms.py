@@ -25,6 +25,7 @@ from helpers.geometry.relevance import relevance_table
 from helpers.leaderboard import words as leaderboard_words
 from helpers.report import words as report_words
 from helpers.sensitivity import defaults as sensitivity
+from helpers.sensitivity import fairness
 from helpers.sensitivity import words as sensitivity_words
 from helpers.sweep import words as sweep_words
 
@@ -200,7 +201,7 @@ def test_every_sentence_about_tables_is_among_those_that_were_permuted():
         "relevance", "wins",  # tested by themselves above
         "honest",  # a mean over rows
         "absent_defaults", "unequal_prompts", "candidates",  # counts; rows named in the order of the scenario table
-        "audit", "comparability", "consequences", "public_scope",  # tests/sensitivity/test_audit.py
+        "choice",  # counts and means of rows: tests/sensitivity/test_choice_figure.py
         "triangle",  # counts and shares: test_claims
         "separability", "failures", "map",  # its test draws labels by position; names and reasons
         "told_apart", "cut", "tried",  # tested in tests/sweep/test_words.py
@@ -216,9 +217,9 @@ def test_every_sentence_about_tables_is_among_those_that_were_permuted():
 def test_the_order_of_models_is_compared_between_all_choices_of_defaults():
     views = frame("defaults above_mean at_or_below_worst cells borda_order",
                   ("reported", 1, 0, 2, "a > b"), ("fair", 1, 0, 2, "b > a"), ("measured", 1, 0, 2, "a > b"))  # fmt: skip
-    text = sensitivity_words.consequences(views)[0]["text"]
+    text = fairness.consequences(views)[0]["text"]
     assert "Borda with reported and measured: a > b; Borda with fair: b > a." in text
-    assert "does not depend" in sensitivity_words.consequences(views.assign(borda_order="a > b"))[0]["text"]
+    assert "does not depend" in fairness.consequences(views.assign(borda_order="a > b"))[0]["text"]
 
 
 # -- ties, signs and units -------------------------------------------------------------------------------------------

@@ -95,10 +95,10 @@ class Chain:
         return "\n".join(o.get("data", {}).get("text/html", "") for o in self.outputs(step))
 
 
-def start(step: str, folder: Path) -> subprocess.Popen[str]:
+def start(step: str, folder: Path, path: Path | None = None) -> subprocess.Popen[str]:
     """Papermill on one notebook, as in the README, from a folder that holds nothing."""
     (folder / "elsewhere").mkdir(exist_ok=True)
-    path = notebook_paths(ROOT)[step]
+    path = path or notebook_paths(ROOT)[step]
     command = [sys.executable, "-m", "papermill", "--no-progress-bar", path, folder / f"{step}.ipynb"]
     return subprocess.Popen(
         [*command, "-p", "study", folder / "tiny.yml"],
@@ -190,3 +190,37 @@ def test_other_scores_give_other_sentences(chain, tmp_path):
     scores.assign(model=other).to_parquet(tables / "scores.parquet")
     finish(start("04", tmp_path))
     assert "By default random leads" in Chain(tmp_path / "runs" / "chain", {}).findings("04")
+
+
+def every_cell_twice(step: str, path: Path) -> Path:
+    """The notebook of a step in which each code cell but that of the parameters stands twice."""
+    notebook = nbformat.read(notebook_paths(ROOT)[step], 4)
+    cells = []
+    for cell in notebook.cells:
+        cells.append(cell)
+        if cell.cell_type == "code" and "parameters" not in cell.metadata.get("tags", []):
+            cells.append(nbformat.v4.new_code_cell(cell.source))
+    notebook.cells = cells
+    nbformat.write(notebook, path)
+    return path
+
+
+def shown_findings(notebook: nbformat.NotebookNode) -> list[str]:
+    """The lists of findings in the outputs of a notebook's last code cells, as plain text."""
+    outputs = [o for cell in notebook.cells for o in cell.get("outputs", [])]
+    data = [o.get("data", {}) for o in outputs]
+    return [d["text/plain"] for d in data if "hp-findings" in d.get("text/html", "")]
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_running_every_cell_twice_changes_nothing(chain, tmp_path, step):
+    """Beside what the single run saved, in the same kernel: tables, findings and what is shown stay as they are."""
+    shutil.copytree(chain.run.parent, tmp_path / "runs")
+    shutil.copy(chain.run.parents[1] / "tiny.yml", tmp_path)
+    finish(start(step, tmp_path, every_cell_twice(step, tmp_path / "twice.ipynb")))
+    again = Chain(tmp_path / "runs" / "chain", {step: nbformat.read(tmp_path / f"{step}.ipynb", 4)})
+    for path in (chain.run / "tables").glob("*.parquet"):
+        pd.testing.assert_frame_equal(again.table(path.stem), chain.table(path.stem), obj=path.stem)
+    assert again.findings(step) == chain.findings(step)
+    once, twice = (set(shown_findings(c.notebooks[step])) for c in (chain, again))
+    assert once and once == twice

@@ -16,11 +16,11 @@ from helpers.sensitivity.audit import (
     same_records,
     with_default_prefix,
 )
+from helpers.sensitivity.fairness import audit
+from helpers.sensitivity.fairness import comparability as compared
+from helpers.sensitivity.fairness import consequences as consequence_findings
+from helpers.sensitivity.fairness import public_scope as scope_findings
 from helpers.sensitivity.scope import comparability, public_scope
-from helpers.sensitivity.words import audit
-from helpers.sensitivity.words import comparability as compared
-from helpers.sensitivity.words import consequences as consequence_findings
-from helpers.sensitivity.words import public_scope as scope_findings
 
 DEFAULT = {"kind": "default", "prompt_id": "default", "prompt": None, "main_score": 0.7}
 

@@ -184,3 +184,19 @@ def trait_forest(table: pd.DataFrame) -> Any:
     low = marks.x_of("low", "change of the score, in standard deviations of its cell")
     forest = marks.point_with_interval(base, "effect", low, "high")
     return (marks.reference() + forest).properties(width=460, height={"step": 36})
+
+
+def chosen_gains(verdicts: pd.DataFrame) -> alt.LayerChart:
+    """The best prompt's gain where it was chosen and elsewhere; verdicts: of `choice.chosen`, one row per model and task."""
+    table = marks.plain(verdicts.dropna(subset=["honest_gain"]))
+    table["cell"] = table["model"] + " on " + table["task"]
+    tips = marks.tooltip(
+        "model", "task", ("n_units", ",", "queries or pairs"), ("by_mean", "", "best by mean"), ("gain", "+.4f"),
+        ("honest_gain", "+.4f", "gain on other queries"), ("by_bound", "", "best by bound"), ("bound", "+.4f"), "verdict",
+    )  # fmt: skip
+    base = alt.Chart(table).encode(y=marks.rows("cell"), tooltip=tips)
+    x = marks.x_of("honest_gain", "gain over the default", "+.3f")
+    apparent = base.mark_point(size=90, filled=False, color=INK).encode(x="gain:Q")
+    bound = marks.ticks(base, "bound:Q", colour=PALETTE[1])
+    honest = marks.point_with_interval(base, x, "honest_low", "honest_high")
+    return (honest + apparent + bound + marks.reference()).properties(width=420)

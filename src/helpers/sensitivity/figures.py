@@ -8,6 +8,7 @@ import pandas as pd
 
 from helpers.display.figure import Absent, Figure
 from helpers.sensitivity import charts, words
+from helpers.sensitivity.choice import chosen
 
 
 def distribution(cells: pd.DataFrame) -> Figure:
@@ -83,3 +84,16 @@ def enough(curve: pd.DataFrame, advice: pd.DataFrame) -> Figure | Absent:
         )
     alt = "Falling lines of the error of mean, CV and percentile against the number of prompts."
     return Figure("fig-enough", charts.error_lines(curve), said, alt)
+
+
+def choice(candidates: pd.DataFrame) -> Figure | Absent:
+    """Which wording to use; candidates: of `choice.choose_prompt`."""
+    said = words.choice(candidates)
+    verdicts = chosen(candidates)
+    if verdicts.empty or verdicts["bound"].isna().all():
+        return Absent("fig-choice", f"{said.title}.", said)
+    alt = (
+        "One row per model and task: an open circle at the gain of the best prompt over the default, a filled one at the gain "
+        "on other queries with its interval, a tick at the lower bound, a dashed line at no gain."
+    )
+    return Figure("fig-choice", charts.chosen_gains(verdicts), said, alt)

@@ -67,7 +67,7 @@ def comparability(
     """The audit of a run's defaults, and of the reported ones where the study names them (`audit`, `public_scope`).
 
     Returns the checks (column `defaults`: "measured" beside the prompts or "reported"), what the choice of defaults
-    changes, and the scope of the tasks; `words.comparability` puts them into sentences.
+    changes, and the scope of the tasks; `fairness.comparability` puts them into sentences.
     """
     if run.has_table("inputs") and "default_prefix" not in scores:
         scores = audit.with_default_prefix(scores, run.table("inputs"))

@@ -7,13 +7,12 @@ import math
 import numpy as np
 import pandas as pd
 
-from helpers.base.phrases import cells_named, choose, count, is_highest, is_lowest, listed, out_of
+from helpers.base.phrases import cells_named, choose, count, is_highest, is_lowest, listed, out_of, signed
 from helpers.base.ties import compare
 from helpers.display.figure import Said
 from helpers.sensitivity.agreement import trait_name
-from helpers.sensitivity.audit import cell_grades
+from helpers.sensitivity.choice import LEAST_UNITS, chosen
 from helpers.sensitivity.defaults import LABELS, tail_p_value
-from helpers.study.spec import Study
 from helpers.sweep.variants import distinct
 from helpers.sweep.words import widest
 
@@ -168,6 +167,32 @@ def enough(advice: pd.DataFrame) -> Said:
     return Said(title, (text,) if parts else ())
 
 
+def choice(candidates: pd.DataFrame) -> Said:
+    """In how many cells a prompt is better than the default beyond noise; candidates: of `choice.choose_prompt`."""
+    verdicts = chosen(candidates)
+    known = verdicts[verdicts["verdict"] != "unknown"]
+    if known.empty:
+        n = len(verdicts)
+        text = (
+            f"No choice among prompts can be judged: {count(n, 'cell')} of a model and a task, none with scores of at least "
+            f"{LEAST_UNITS} single queries or pairs."
+        )
+        return Said("No scores of single queries to judge a choice of prompt by", (text,))
+    better = int((known["verdict"] == "better").sum())
+    of = f"{out_of(better, len(known), 'cell')}"
+    title = f"In {of} a prompt is better than the default beyond noise"
+    if not better:
+        title = f"No prompt is distinguishable from the default in {count(len(known), 'cell')} of a model and a task"
+    apparent, honest = known["gain"].mean(), known["honest_gain"].mean()
+    text = (
+        f"{title} (lower bound over all candidates of the cell above 0; {count(len(known), 'cell')} with "
+        f"{int(known['n_units'].min()):,} to {int(known['n_units'].max()):,} queries or pairs). The best prompt of a cell "
+        f"gains {signed(apparent)} over the default on the queries that chose it and {signed(honest)} on others (means over "
+        f"these cells)"
+    )
+    return Said(title, (f"{text}.",))
+
+
 # -- tables ----------------------------------------------------------------------------------------------------------
 
 
@@ -193,80 +218,6 @@ def completeness(table: pd.DataFrame) -> list[Finding]:
     return out
 
 
-def comparability(
-    checks: pd.DataFrame, effects: pd.DataFrame, scope: pd.DataFrame, study: Study
-) -> list[Finding]:
-    """All that `scope.comparability` tells: what the study lacks, both audits, the scope, the consequences."""
-    reported, measured = (checks[checks["defaults"] == kind] for kind in ("reported", "measured"))
-    out, source = audit(reported, "reported default")[:1], study.results_from
-    if "default" not in study.baselines and measured.empty:
-        text = "The study asks for no default, so there is none to compare with the prompts."
-        out.append({"text": text, "figure": "tbl-audit"})
-    out += audit(measured, "measured default") + public_scope(scope)
-    if source is not None and source.reported is not None and reported.empty:
-        text = "The defaults that were reported elsewhere are not at hand, so they could not be audited; get them with: "
-        out.append({"text": f"{text}helpers fetch-published {study.name}", "figure": "tbl-audit"})
-    return out + consequences(effects)
-
-
-def audit(checks: pd.DataFrame, subject: str = "default") -> list[Finding]:
-    """An `audit_table` as sentences; `subject` names what was audited ("measured default", "reported default")."""
-    if checks.empty:
-        return []
-    grades = cell_grades(checks)
-    bad, careful = grades[grades["worst"].isin(["differs", "missing"])], grades[grades["worst"] == "caution"]
-    n = len(grades)
-    if len(bad):
-        text = (
-            f"{out_of(len(bad), n, subject)} {choose(n, 'is', 'are')} not like for like with the prompt runs beside them "
-            f"({_reasons(checks, bad, ['differs', 'missing'])})."
-        )
-    else:
-        who = choose(n, f"The one {subject} is", f"All {count(n, subject)} are")
-        text = f"{who} on the same records, languages and revisions as the prompt runs."
-    if len(careful):
-        who = "others" if len(bad) else "of them"
-        text += f" {len(careful)} {who} {choose(len(careful), 'differs', 'differ')} in a condition ({_reasons(checks, careful, ['caution'])})."
-    out = [{"text": text, "figure": "tbl-audit"}]
-    applied = checks[checks["check"] == "prompt applied"].drop_duplicates("model")
-    raw, template = (applied.loc[applied["prompts"] == how, "model"] for how in ("raw", "template"))
-    if len(raw) and len(template):
-        out.append({
-            "text": f"The board compares two conditions: {count(len(raw), 'model')} {choose(len(raw), 'gets', 'get')} a prompt "
-            f"raw before the text, {len(template)} inside the model's instruction template ({', '.join(template)}).",
-            "figure": "tbl-audit",
-        })  # fmt: skip
-    return out
-
-
-def consequences(effects: pd.DataFrame) -> list[Finding]:
-    """What changes from one view of the defaults to another; nothing for a single view."""
-    if len(effects) < 2:
-        return []
-    known = effects[effects["cells"] > 0].itertuples()
-    counts = "; ".join(f"{r.defaults} {r.above_mean} and {r.at_or_below_worst} of {r.cells}" for r in known)
-    orders = effects.groupby("borda_order", sort=False)["defaults"].agg(list)
-    order = "The Borda order does not depend on it"
-    if len(orders) > 1:
-        order = "; ".join(f"Borda with {' and '.join(views)}: {models}" for models, views in orders.items())
-    text = f"Defaults above the mean of the prompts, and at or below the worst of them: {counts}. {order}."
-    return [{"text": text, "figure": "tbl-consequences"}]
-
-
-def public_scope(table: pd.DataFrame) -> list[Finding]:
-    """Which tasks' public scores are another quantity than the prompt runs; nothing where all are whole."""
-    part = table[~table["whole"].astype(bool)] if len(table) else table
-    if part.empty:
-        return []
-    named = "; ".join(f"{r.task}: {r.measured} of {r.defined} subsets and splits" for r in part.itertuples())
-    return [{
-        "text": f"For {out_of(len(part), len(table), 'task')} the prompt runs cover only a part of what mteb's task holds ({named}). "
-        "A public leaderboard score of these tasks is a mean over other languages or splits: it is not like for like and "
-        "must not be called inflated or deflated by these prompts.",
-        "figure": "tbl-scope",
-    }]  # fmt: skip
-
-
 def _reach(known: pd.DataFrame, tail: float, fdr: float) -> str:
     """How many defaults must lie beyond all prompts before one can be labelled, in words; nothing where one is enough."""
     most = int(known["n_prompts"].max())
@@ -283,12 +234,3 @@ def _interval(row: pd.Series) -> str:
         return " (too few tasks for an interval)"
     wide = ": so few tasks cannot tell" if high - low > 0.8 else ""
     return f" (95% interval {low:.0%} to {high:.0%}{wide})"
-
-
-def _reasons(checks: pd.DataFrame, cells: pd.DataFrame, status: list[str]) -> str:
-    """How many of the cells have which difference: "languages: 22, data set revision: 10"."""
-    part = checks.merge(cells[["model", "task"]], on=["model", "task"])
-    part = part[part["status"].isin(status)]
-    nothing = (part["check"] == "prompt applied") & (part["default"] == "nothing")
-    names = part["check"].mask(nothing, "the default puts nothing before the text")
-    return ", ".join(f"{check}: {n}" for check, n in names.value_counts().items())
