@@ -194,7 +194,7 @@ def chosen_gains(verdicts: pd.DataFrame) -> alt.LayerChart:
         "model", "task", ("n_units", ",", "queries or pairs"), ("by_mean", "", "best by mean"), ("gain", "+.4f"),
         ("honest_gain", "+.4f", "gain on other queries"), ("by_bound", "", "best by bound"), ("bound", "+.4f"), "verdict",
     )  # fmt: skip
-    base = alt.Chart(table).encode(y=marks.rows("cell"), tooltip=tips)
+    base = alt.Chart(table).encode(y=marks.rows("cell", labelLimit=420), tooltip=tips)
     x = marks.x_of("honest_gain", "gain over the default", "+.3f")
     apparent = base.mark_point(size=90, filled=False, color=INK).encode(x="gain:Q")
     bound = marks.ticks(base, "bound:Q", colour=PALETTE[1])
