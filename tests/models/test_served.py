@@ -240,11 +240,11 @@ def test_a_refusal_names_the_remedy(server, status, said):
 
 def test_a_refusal_that_lasts_is_asked_for_once(server, tmp_path):
     state, url = server
-    model = loaded(url, tmp_path, concurrency=1)
+    model = loaded(url, tmp_path, concurrency=1, key_env="MY_KEY")
     state.bodies.clear()
     state.script = [failing(429, "insufficient_quota")]
     for _ in range(3):
-        with pytest.raises(StudyError, match="quota of the key in OPENAI_API_KEY is used up"):
+        with pytest.raises(StudyError, match="quota of the key in MY_KEY is used up"):
             model.embed(TEXTS)
     assert len(state.bodies) == 1
 
@@ -453,3 +453,16 @@ def test_an_entry_that_is_served_and_loaded_is_refused(given, said):
 
     with pytest.raises(StudyError, match=said):
         given_model("m", given)
+
+
+@pytest.mark.parametrize(
+    ("url", "key_env", "variable"),
+    [
+        ("https://api.openai.com/v1", None, "OPENAI_API_KEY"),
+        ("https://api.openai.com.example.org/v1", None, ""),
+        ("http://localhost:8080/v1", None, ""),
+        ("http://localhost:8080/v1", "MY_KEY", "MY_KEY"),
+    ],
+)
+def test_a_key_goes_to_the_address_that_it_was_given_for(url, key_env, variable):
+    assert ServerSpec(url=url, key_env=key_env).key_variable == variable

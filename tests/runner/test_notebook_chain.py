@@ -215,7 +215,8 @@ def shown_findings(notebook: nbformat.NotebookNode) -> list[str]:
 @pytest.mark.parametrize("step", STEPS)
 def test_running_every_cell_twice_changes_nothing(chain, tmp_path, step):
     """Beside what the single run saved, in the same kernel: tables, findings and what is shown stay as they are."""
-    shutil.copytree(chain.run.parent, tmp_path / "runs")
+    ignored = shutil.ignore_patterns("study_file.json")  # it names the file that the copied folder belongs to
+    shutil.copytree(chain.run.parent, tmp_path / "runs", ignore=ignored)
     shutil.copy(chain.run.parents[1] / "tiny.yml", tmp_path)
     finish(start(step, tmp_path, every_cell_twice(step, tmp_path / "twice.ipynb")))
     again = Chain(tmp_path / "runs" / "chain", {step: nbformat.read(tmp_path / f"{step}.ipynb", 4)})

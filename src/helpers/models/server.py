@@ -139,7 +139,7 @@ class Server:
         """A refusal as an error in one line that names the remedy."""
         status, said = answer.status_code, self._said(answer)
         about = f"model {self.label}: {status}: {self.place}"
-        key = self.spec.key_env
+        key = self.spec.key_variable or "(none: server.key_env names its variable)"
         if status == 429 and "insufficient_quota" in answer.text:
             return StudyError(f"{about} says that the quota of the key in {key} is used up: {said}")
         if status in PASSING or status >= 500:
@@ -181,13 +181,13 @@ class Server:
         return self._clean(str(text))
 
     def _clean(self, text: str) -> str:
-        key = os.environ.get(self.spec.key_env) or ""
+        key = os.environ.get(self.spec.key_variable) or ""
         for form in {key, quote(key, safe="")} if len(key) >= 4 else ():
             text = text.replace(form, "[key]")
         return " ".join(text.encode("utf-8", "replace").decode().split())[:300]
 
     def _headers(self) -> dict[str, str]:
-        key = (os.environ.get(self.spec.key_env) or "").strip()
+        key = (os.environ.get(self.spec.key_variable) or "").strip()
         if not key.isascii() or not key.isprintable():
             raise StudyError(f"model {self.label}: {self.spec.key_env} holds characters that no key has")
         return {"Authorization": f"Bearer {key}"} if key else {}

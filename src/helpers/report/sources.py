@@ -29,7 +29,7 @@ KEPT = ("text/html", "text/markdown", "text/latex", "image/svg+xml", "image/png"
 
 
 GUIDE = (
-    "studies", "own-study", "python", "task-data", "served-models", "prompts-from-a-model", "many-gpus", "tables",
+    "studies", "own-study", "python", "choose-a-prompt", "task-data", "served-models", "prompts-from-a-model", "many-gpus", "tables",
     "troubleshooting", "architecture",
 )  # fmt: skip
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")

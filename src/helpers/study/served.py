@@ -28,8 +28,9 @@ class ServerSpec(Strict):
         None, max_length=200, description="as the server calls it; null: the model's name"
     )
     protocol: Protocol = "openai"
-    key_env: str = Field(
-        "OPENAI_API_KEY", description="name of the variable that holds the key, if one is needed"
+    key_env: str | None = Field(
+        None,
+        description="name of the variable that holds the key; null: OPENAI_API_KEY for OpenAI's own address, else no key",
     )
     dimensions: int | None = Field(None, gt=0, description="asked for from the server; null: what it gives")
     batch_texts: int = Field(64, ge=1, le=2048, description="texts of one request")
@@ -73,8 +74,8 @@ class ServerSpec(Strict):
 
     @field_validator("key_env")
     @classmethod
-    def _is_a_variable(cls, name: str) -> str:
-        if not name.isidentifier():  # the value is not shown: it may be the key itself
+    def _is_a_variable(cls, name: str | None) -> str | None:
+        if name is not None and not name.isidentifier():  # the value is not shown: it may be the key itself
             raise ValueError("must be the name of an environment variable, such as OPENAI_API_KEY")
         return name
 
@@ -84,6 +85,12 @@ class ServerSpec(Strict):
             if self.protocol == "openai" and getattr(self, key) is not None:
                 raise ValueError(f"'{key}' is a setting of protocol: tei; leave it out")
         return self
+
+    @property
+    def key_variable(self) -> str:
+        """The variable of the key; "" where none is sent: a key is for the address that it was given for."""
+        of_openai = urlsplit(self.url).hostname == "api.openai.com"
+        return self.key_env or ("OPENAI_API_KEY" if of_openai else "")
 
     def settings(self, name: str) -> dict[str, Any]:
         """What decides about the vectors, as a part of the model's identity; `name`: that of the model."""
