@@ -8,6 +8,7 @@ queries that did not choose.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -17,7 +18,9 @@ from helpers.base.errors import StudyError
 from helpers.base.names import unknown
 from helpers.base.stats import score_draws, unit_scores
 from helpers.scores.cells import as_cells
-from helpers.study.run import tables_of
+from helpers.study.load import IN_RUN_FOLDER
+from helpers.study.run import Run, tables_of
+from helpers.sweep.mean_prompt import mean_prompt
 
 LEAST_UNITS = 20  # below, no interval of a mean of so uneven differences holds its level
 
@@ -42,11 +45,14 @@ def choose_prompt(
     repeats: int = 10,
     draws: int = 1_000,
     seed: int = 42,
+    with_mean: bool = False,
 ) -> pd.DataFrame:
     """Every candidate prompt of every model and task, best first, with what choosing it would bring.
 
     scores: a table of scores (`run_sweep`, or `scores` of a run). query_scores: the scores of single queries; None takes
-    those of the same run folder where `scores` knows it. Columns (`CANDIDATES`):
+    those of the same run folder where `scores` knows it. with_mean: a row `(mean)` scores the mean embedding of all prompts
+    (`helpers.sweep.mean_prompt`), a remedy that needs no choice and is never chosen here; its models must be at hand.
+    Columns (`CANDIDATES`):
 
     - score; gain: score minus that of `reference`; gain_over_none: minus that without a prompt.
     - low, high: interval of the gain at `level`, gain -+ t(n - 1) x the paired bootstrap's standard error.
@@ -58,9 +64,11 @@ def choose_prompt(
 
     Intervals are missing below 20 queries or pairs, and for tasks whose score is not that of the units that are kept.
     """
-    cells = as_cells(scores)
     if query_scores is None:
         query_scores = tables_of(scores, "query_scores")
+    if with_mean:
+        scores, query_scores = _with_mean(scores, query_scores)
+    cells = as_cells(scores)
     kinds = sorted(set(cells["kind"]) - {"prompt"})
     if reference not in kinds:
         raise StudyError(f"choose_prompt: {unknown('reference', reference, kinds)}; sweep it as a baseline")
@@ -97,6 +105,16 @@ def chosen(candidates: pd.DataFrame) -> pd.DataFrame:
             }
         )  # fmt: skip
     return pd.DataFrame(rows)
+
+
+def _with_mean(scores: pd.DataFrame, units: pd.DataFrame | None) -> tuple[pd.DataFrame, pd.DataFrame]:
+    folder = scores.attrs.get("run")
+    if folder is None:
+        raise StudyError(
+            "choose_prompt: with_mean needs scores that know their run folder, as run_sweep returns them"
+        )
+    rows, its_units = mean_prompt(Run.open(Path(folder) / IN_RUN_FOLDER), list(scores["model"].unique()))
+    return pd.concat([scores, rows], ignore_index=True), pd.concat([units, its_units], ignore_index=True)
 
 
 def _units(table: pd.DataFrame | None, model: str, task: str, ids: list[str]) -> Units:
