@@ -26,9 +26,7 @@ def scores(n: int, effects: np.ndarray, is_coarse: bool, rng: np.random.Generato
 def main(repetitions: int = 300) -> None:
     """Print one row of Markdown per setting."""
     rng = np.random.default_rng(1)
-    print(
-        "| scores | queries | prompts | intervals | bounds | honest | gain where chosen | on others | true |"
-    )
+    print("| scores | queries | prompts | intervals | bounds | honest | gain where chosen | on others | true |")
     print("|---|---|---|---|---|---|---|---|---|")
     for is_coarse in (False, True):
         for n in (20, 50, 100, 300):

@@ -46,17 +46,13 @@ CASES: list[tuple[str, float | None, Callable[..., None], tuple[Any, ...]]] = [
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the cases; the exit status is 1 where a floor does not hold."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repeat", type=int, default=1, help="take the fastest of so many runs")
     options = parser.parse_args(arguments)
     failed = False
     for name, limit, run, values in CASES:
         wall, cpu = min(_timed(run, values) for _ in range(options.repeat))
-        memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (
-            2**20 if sys.platform != "darwin" else 2**30
-        )
+        memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**20 if sys.platform != "darwin" else 2**30)
         good = (limit is None or wall < limit) and memory < 2
         failed |= not good
         floor = f"under {limit:.0f} s" if limit else "no limit"

@@ -153,9 +153,7 @@ def finished_cells(folder: Path, share: float) -> tuple[Any, Any, int, float]:
     each = wanted // len(tasks)
     study = tiny_study(folder, [STATIC], tasks, baselines=[])
     load_model(study.models[0])  # imports are not the engine's own cost
-    rows = pd.concat(
-        [prompt_rows(t, *(f"Prompt {k}:" for k in range(each))) for t in tasks], ignore_index=True
-    )
+    rows = pd.concat([prompt_rows(t, *(f"Prompt {k}:" for k in range(each))) for t in tasks], ignore_index=True)
 
     def evaluate(encoder: Any, task: Any, cell: Any) -> dict[str, Any]:
         encoder.prefixes, encoder.calls = cell.prefixes, []
@@ -199,9 +197,7 @@ def resume(share: float) -> bool:
 def memory(share: float) -> bool:
     """Peak memory of a process that embeds and searches 300,000 documents of 1,024 dimensions."""
     number = str(int(300_000 * share))
-    done = subprocess.run(
-        [sys.executable, __file__, "--documents", number], capture_output=True, text=True, check=True
-    )
+    done = subprocess.run([sys.executable, __file__, "--documents", number], capture_output=True, text=True, check=True)
     seconds, peak = map(float, done.stdout.split()[-2:])
     print(f"memory: {number} x 1,024 in {seconds:.0f} s, peak {peak:.2f} GB", end="")
     return verdict(peak <= 3, "at most 3 GB", share)
@@ -229,9 +225,7 @@ def search_documents(number: int) -> None:
 
     corpus = Dataset.from_dict({"id": [f"d{k}" for k in range(number)], "title": [""] * number,
                                 "text": [f"document {k} of the corpus" for k in range(number)]})  # fmt: skip
-    queries = Dataset.from_dict(
-        {"id": [f"q{k}" for k in range(1000)], "text": [f"query {k}" for k in range(1000)]}
-    )
+    queries = Dataset.from_dict({"id": [f"q{k}" for k in range(1000)], "text": [f"query {k}" for k in range(1000)]})
     with tempfile.TemporaryDirectory() as scratch:
         model.cache = EmbeddingCache(Path(scratch))
         with patch.multiple(model.st, encode=encode, encode_query=encode, encode_document=encode):
@@ -293,8 +287,7 @@ def verdict(good: bool, floor: str, share: float) -> bool:
 
 def main() -> int:
     cases: dict[str, Callable[[int, float], bool]] = {
-        kind: lambda prompts, share, kind=kind: compare(kind, prompts, share, options.loop_prompts)
-        for kind in COMPARED
+        kind: lambda prompts, share, kind=kind: compare(kind, prompts, share, options.loop_prompts) for kind in COMPARED
     }
     cases |= {
         "one-more-prompt": one_more_prompt,
@@ -303,9 +296,7 @@ def main() -> int:
         "memory": lambda _, share: memory(share),
         "prefix-reuse": lambda _, share: prefix_reuse(share),
     }
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
         "--only", nargs="+", choices=list(cases), default=list(cases), metavar="CASE", help=", ".join(cases)
     )

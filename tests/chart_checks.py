@@ -41,9 +41,7 @@ def _marks(node: dict[str, Any]) -> Iterator[tuple[str, int]]:
             yield from _marks(item)
 
 
-def _check(
-    spec: dict[str, Any], columns: set[str], data: dict[str, Any], where: str, repeat: dict[str, str]
-) -> None:
+def _check(spec: dict[str, Any], columns: set[str], data: dict[str, Any], where: str, repeat: dict[str, str]) -> None:
     columns = (_columns(spec["data"], data) if spec.get("data") else columns) | {"*"}
     for transform in spec.get("transform", []):
         for field in _used(transform):

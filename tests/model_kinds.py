@@ -139,9 +139,7 @@ KINDS: dict[str, Make] = {
     "router": router,
     "router with a table": static_router,
     "decoder": lambda f: model(body(f, "qwen3"), Pooling(32, "lasttoken"), Normalize()),
-    "decoder, truncated": lambda f: model(
-        body(f, "qwen3"), Pooling(32, "lasttoken"), Normalize(), truncate_dim=16
-    ),
+    "decoder, truncated": lambda f: model(body(f, "qwen3"), Pooling(32, "lasttoken"), Normalize(), truncate_dim=16),
     "decoder, mean": lambda f: model(body(f, "qwen3"), Pooling(32, "mean")),
     "static": lambda f: model(static(), Normalize()),
     "static, truncated": lambda f: model(static(), truncate_dim=16),

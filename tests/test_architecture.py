@@ -45,9 +45,7 @@ def test_tests_lie_in_the_room_that_they_test():
 
 def test_the_drawing_of_the_rooms_is_that_of_the_imports():
     page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
-    drawn = {
-        line.split()[0]: line.split()[1:] for line in page.split("```text\n")[1].split("```")[0].splitlines()
-    }
+    drawn = {line.split()[0]: line.split()[1:] for line in page.split("```text\n")[1].split("```")[0].splitlines()}
     graph = grimp.build_graph("helpers", cache_dir=None)
 
     def used(room: str) -> set[str]:
@@ -83,6 +81,5 @@ def test_every_module_that_the_quick_start_names_exists():
     named = set(re.findall(r"`(\w+/\w+\.py)`", page))
     assert (
         len(named) > 20
-        and {n for n in named if not any((ROOT / base / n).is_file() for base in (".", "src/helpers"))}
-        == set()
+        and {n for n in named if not any((ROOT / base / n).is_file() for base in (".", "src/helpers"))} == set()
     )

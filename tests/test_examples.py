@@ -10,9 +10,7 @@ import pytest
 
 import helpers
 
-MODULES = sorted(
-    m.name for m in pkgutil.walk_packages(helpers.__path__, "helpers.") if "__main__" not in m.name
-)
+MODULES = sorted(m.name for m in pkgutil.walk_packages(helpers.__path__, "helpers.") if "__main__" not in m.name)
 
 
 @pytest.mark.parametrize("room", sorted({name.split(".")[1] for name in MODULES}))

@@ -111,9 +111,7 @@ def ranks() -> pd.DataFrame:
 
 
 def wins() -> pd.DataFrame:
-    return pd.DataFrame(
-        [[np.nan, 0.6, 0.4], [0.4, np.nan, 0.9], [0.6, 0.1, np.nan]], list("abc"), list("abc")
-    )
+    return pd.DataFrame([[np.nan, 0.6, 0.4], [0.4, np.nan, 0.9], [0.6, 0.1, np.nan]], list("abc"), list("abc"))
 
 
 SENTENCES = {
@@ -227,9 +225,7 @@ def test_the_order_of_models_is_compared_between_all_choices_of_defaults():
 
 def test_instructions_times_languages_are_not_instructions():
     text = geometry_words.shift(geometry()).title
-    assert (
-        "of 4 big shifts" in text and "(6 instructions in 2 combinations of model, task and subset)" in text
-    )
+    assert "of 4 big shifts" in text and "(6 instructions in 2 combinations of model, task and subset)" in text
 
 
 def test_a_sweep_whose_prompts_all_score_alike_names_nobody():

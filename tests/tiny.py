@@ -18,9 +18,7 @@ MINILM = {
 }
 
 
-def tiny_study(
-    tmp_path: Path, models: list[dict[str, Any]], tasks: list[str | dict[str, Any]], **keys: Any
-) -> Study:
+def tiny_study(tmp_path: Path, models: list[dict[str, Any]], tasks: list[str | dict[str, Any]], **keys: Any) -> Study:
     """A study of these models and tasks with the demo's prompts, in a file of its own."""
     import yaml
 

@@ -44,9 +44,7 @@ def random_sentence_transformer(
         backbone: Any = BertModel(BertConfig(**shape, intermediate_size=2 * hidden))
     else:
         tokenizer.padding_side = "left"
-        backbone = Qwen3Model(
-            Qwen3Config(**shape, intermediate_size=2 * hidden, num_key_value_heads=1, head_dim=16)
-        )
+        backbone = Qwen3Model(Qwen3Config(**shape, intermediate_size=2 * hidden, num_key_value_heads=1, head_dim=16))
     tokenizer.chat_template = chat_template
     backbone.save_pretrained(folder / "backbone")
     tokenizer.save_pretrained(folder / "backbone")

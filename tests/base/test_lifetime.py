@@ -36,9 +36,7 @@ def parent(tmp_path):
     """A process with a fork server, a resource tracker and two workers that are busy for ten minutes."""
     script = tmp_path / "start.py"
     script.write_text(START, encoding="utf-8")
-    process = subprocess.Popen(
-        [sys.executable, script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
+    process = subprocess.Popen([sys.executable, script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     for line in process.stdout:
         if line == "working\n":
             break

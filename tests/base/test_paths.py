@@ -61,9 +61,7 @@ def test_a_revision_that_climbs_is_exported_inside(tmp_path: Path) -> None:
     study = tiny_study(tmp_path, [STATIC], ["DemoSTS"])
     run = tmp_path / "deep" / "run"
     assert export_cells(study, run, [cell(revision="../../../../evil")]) == 1
-    assert {p.relative_to(tmp_path).parts[:3] for p in tmp_path.rglob("DemoSTS.json")} == {
-        ("deep", "run", "results")
-    }
+    assert {p.relative_to(tmp_path).parts[:3] for p in tmp_path.rglob("DemoSTS.json")} == {("deep", "run", "results")}
 
 
 def test_a_forged_list_of_exports_removes_nothing_outside(tmp_path: Path) -> None:
@@ -109,9 +107,7 @@ def test_files_of_another_node_stay_in_the_run_folder(tmp_path: Path) -> None:
             store(tmp_path / "run", files)
 
 
-@pytest.mark.parametrize(
-    "names", [{"subsets": ["../x"]}, {"split": "/etc"}, {"name": "x" * 300}, {"name": ".."}]
-)
+@pytest.mark.parametrize("names", [{"subsets": ["../x"]}, {"split": "/etc"}, {"name": "x" * 300}, {"name": ".."}])
 def test_names_of_tasks_are_names_of_files(names: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="plain name"):
         TaskSpec(**{"name": "DemoSTS"} | names)

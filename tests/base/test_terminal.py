@@ -34,7 +34,9 @@ def test_what_a_command_starts_writes_utf8_whatever_the_terminal_is() -> None:
 
 @pytest.mark.parametrize("closing", ["| head -n 1", ">&-"])
 def test_a_command_whose_reader_is_gone_goes_on_to_its_end(closing, tmp_path) -> None:
-    work = f"{SAY} [print('a line', flush=True) for _ in range(20_000)]; open({str(tmp_path / 'end')!r}, 'w').write('x')"
+    work = (
+        f"{SAY} [print('a line', flush=True) for _ in range(20_000)]; open({str(tmp_path / 'end')!r}, 'w').write('x')"
+    )
     command = f'"$0" -c "$1" {closing}; echo ${{PIPESTATUS[0]}}'
     done = subprocess.run(["bash", "-c", command, sys.executable, work], capture_output=True, text=True)
     assert done.stdout.splitlines()[-1] == "0" and done.stderr == ""

@@ -26,9 +26,7 @@ PLAIN = "cost 5 €\t50 %\r\nnaïve 漢字 🙂\n"
 
 
 def is_clean(text: str) -> bool:
-    return not re.search(
-        "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]", text
-    )
+    return not re.search("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]", text)
 
 
 def test_ordinary_text_stays_as_it_is_and_controls_are_named() -> None:

@@ -33,9 +33,7 @@ def tables():
 def said(geometry, distractors):
     parts = [words.structure(geometry), words.relevance(relevance_table(geometry)), words.shift(geometry)]
     tested = words.separability(separability_table(geometry, permutations=5))
-    return [t for part in (words.distractors(distractors), *parts) for t in part.findings] + [
-        f["text"] for f in tested
-    ]
+    return [t for part in (words.distractors(distractors), *parts) for t in part.findings] + [f["text"] for f in tested]
 
 
 def test_summary_names_the_best_instruction_in_each_pool(tables):
@@ -186,9 +184,7 @@ def test_map_shows_every_group_then_relevant_instructions():
 
 
 def test_explorer_shows_the_movement_and_says_only_what_it_knows():
-    explorer = Explorer(
-        Angles(), CHOSEN, GeometrySpec(tasks=[GeometryTask(name="Toy")], template="{instruction}>")
-    )
+    explorer = Explorer(Angles(), CHOSEN, GeometrySpec(tasks=[GeometryTask(name="Toy")], template="{instruction}>"))
     known = explorer.look("turn", "50", top=1)
     assert known.nearest["target"].tolist() == ["70"] and known.nearest["relevant"].tolist() == [True]
     assert known.metrics["angulation"] == pytest.approx(1, abs=1e-4)

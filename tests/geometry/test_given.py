@@ -26,9 +26,7 @@ def test_an_instruction_that_turns_the_query_towards_its_target():
     assert plain["displacement"] == 0 and plain["score"] == 1
     assert turned["displacement"] == pytest.approx(0.4)  # 1 - cos = 1 - 0.6
     assert turned["similarity_improvement"] == pytest.approx(0.8)  # from 0 to 0.8
-    assert turned["selectivity"] == pytest.approx(
-        0.8 - 0.4
-    )  # the other target, west, comes nearer by -0.6 - (-1)
+    assert turned["selectivity"] == pytest.approx(0.8 - 0.4)  # the other target, west, comes nearer by -0.6 - (-1)
     assert np.isnan(turned["gain_low"])  # one query carries no interval
 
 

@@ -100,9 +100,7 @@ def test_errors_name_entry_and_remedy(tmp_path, content, message):
 def test_own_instructions_join_the_bank_and_groups_restrict_it():
     own = Instruction(id="mine", text="Find proofs.", relevant_for=("DemoRetrieval",))
     bank = load_instructions(BANK_FILE, extra=[own], read_mteb=False)
-    assert own.is_relevant("question-answering", "DemoRetrieval") and not own.is_relevant(
-        "question-answering"
-    )
+    assert own.is_relevant("question-answering", "DemoRetrieval") and not own.is_relevant("question-answering")
     chosen = select(bank, "retrieval", groups=["own", "vague"], controls=False)
     assert [i.id for i in chosen][-1] == "mine" and len(chosen) == 7
     with pytest.raises(InstructionError, match="no instruction has the group 'vage'"):

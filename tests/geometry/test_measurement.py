@@ -62,9 +62,7 @@ def test_an_instruction_that_turns_towards_the_target():
     rows, _ = measured(toy())
     turned = rows[rows["instruction_id"] == "turn"]
     assert turned["displacement"].tolist() == pytest.approx([1 - np.cos(np.radians(20))] * 2, abs=1e-6)
-    assert turned["similarity_improvement"].tolist() == pytest.approx(
-        [1 - np.cos(np.radians(20))] * 2, abs=1e-6
-    )
+    assert turned["similarity_improvement"].tolist() == pytest.approx([1 - np.cos(np.radians(20))] * 2, abs=1e-6)
     assert turned["angulation"].tolist() == pytest.approx([1, 1], abs=1e-5)
     assert turned["relevant"].all()
 
@@ -140,9 +138,7 @@ def test_the_studys_own_instructions_and_controls_join_the_bank():
     assert not any(i.control for i in without)
 
 
-@pytest.mark.parametrize(
-    "column, values", [("id", ["a", "x"]), ("question", ["0", "1"]), ("text", ["0 ", "1"])]
-)
+@pytest.mark.parametrize("column, values", [("id", ["a", "x"]), ("question", ["0", "1"]), ("text", ["0 ", "1"])])
 def test_paraphrases_are_read_by_id_or_by_the_querys_text(tmp_path, column, values):
     path = tmp_path / "p.parquet"
     pd.DataFrame({column: values, "paraphrase": ["zero", "one"]}).to_parquet(path)

@@ -79,9 +79,7 @@ def test_corners_and_centre_have_their_barycentric_weights():
         assert distance == pytest.approx([0])
     weights, distance = barycentric(q, d, a, np.full((1, 3), 1 / np.sqrt(3)))
     assert weights[0] == pytest.approx([1 / 3] * 3)
-    assert distance == pytest.approx(
-        [1 - 1 / np.sqrt(3)]
-    )  # the plane of the corners is 1/sqrt(3) from the origin
+    assert distance == pytest.approx([1 - 1 / np.sqrt(3)])  # the plane of the corners is 1/sqrt(3) from the origin
 
 
 def test_a_distractor_that_equals_the_target_leaves_the_triangle_undefined():

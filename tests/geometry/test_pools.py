@@ -90,8 +90,7 @@ def test_metrics_equal_ir_measures_on_the_same_ranking():
     found = search(queries, targets, Judgements.from_qrels(qrels, ids, targets_ids))
     ours = pd.DataFrame(pool_scores(found, queries)).mean()
     run = {
-        q: dict(zip(targets_ids, map(float, row), strict=True))
-        for q, row in zip(ids, queries @ targets.T, strict=True)
+        q: dict(zip(targets_ids, map(float, row), strict=True)) for q, row in zip(ids, queries @ targets.T, strict=True)
     }
     theirs = ir_measures.calc_aggregate([nDCG @ 10, R @ 1, R @ 5, RR], qrels, run)
     for name, measure in (

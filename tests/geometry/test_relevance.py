@@ -53,9 +53,7 @@ def test_relevant_instructions_all_on_top():
 
 
 def test_one_win_of_four_by_hand():
-    effect, _ = rank_biserial(
-        np.array([2.0, 1.0, 3.0, 4.0, 5.0]), np.array([True, False, False, False, False])
-    )
+    effect, _ = rank_biserial(np.array([2.0, 1.0, 3.0, 4.0, 5.0]), np.array([True, False, False, False, False]))
     assert effect == pytest.approx((1 - 3) / 4)
 
 
@@ -103,9 +101,7 @@ def test_separable_labels_reach_one_and_random_ones_stay_at_chance():
     ps = []
     for seed in range(40):
         score, labels = paper_case(seed)
-        ps.append(
-            separability_of(np.c_[score, score**2], labels, repeats=2, permutations=60, seed=seed)["auc_p"]
-        )
+        ps.append(separability_of(np.c_[score, score**2], labels, repeats=2, permutations=60, seed=seed)["auc_p"])
     assert kstest(ps, "uniform").pvalue > 0.001
 
 

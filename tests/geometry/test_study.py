@@ -96,9 +96,7 @@ def test_a_model_with_the_weights_of_another_is_its_variant(study, sets, tmp_pat
 
 
 def test_a_model_that_cannot_be_loaded_is_noted_and_the_others_go_on(study, sets, tmp_path):
-    absent = study.model_spec("WordLlama-256").model_copy(
-        update={"label": "absent", "weights": "path:nowhere"}
-    )
+    absent = study.model_spec("WordLlama-256").model_copy(update={"label": "absent", "weights": "path:nowhere"})
     geometry = study.geometry.model_copy(update={"models": ["absent", "WordLlama-256"], "n_boot": 0})
     both = study.model_copy(update={"models": [*study.models, absent], "geometry": geometry})
     failed, lines = {}, []
@@ -143,9 +141,7 @@ def test_one_more_instruction_costs_only_its_queries(run, study, monkeypatch):
     assert more.geometry is not None
     more.geometry.extra = [Instruction(id="mine", text="Find the proof.", banks=("retrieval",))]
     tables = measure_study(more, two_of(instructed_sets(more)), folder, lambda line: None)
-    assert len(encoded) == 5 and all(
-        text.startswith("Instruct: Find the proof.\nQuery: ") for text in encoded
-    )
+    assert len(encoded) == 5 and all(text.startswith("Instruct: Find the proof.\nQuery: ") for text in encoded)
     assert "mine" in set(tables["geometry"]["instruction_id"])
 
 
@@ -219,11 +215,7 @@ def test_paraphrases_written_by_notebook_01_are_found(tmp_path, monkeypatch, tas
     (first,) = instructed_sets(study)
     folder = tmp_path / "geometry-local" / "paraphrases" / "ARCChallenge"
     folder.mkdir(parents=True)
-    lines = [
-        {"id": q, "text": t, "paraphrase": f"In other words: {t}"} for q, t in first.search.queries.items()
-    ]
-    (folder / "paraphrases.jsonl").write_text(
-        "".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8"
-    )
+    lines = [{"id": q, "text": t, "paraphrase": f"In other words: {t}"} for q, t in first.search.queries.items()]
+    (folder / "paraphrases.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     (again,) = instructed_sets(study)
     assert again.paraphrase_source == "a language model (notebook 01)" and len(again.search.paraphrases) == 3

@@ -68,9 +68,7 @@ def test_where_relevant_instructions_score_better():
 def pools(*rows):
     """Rows of id, recall@1 among targets, with random distractors, with paraphrases; i1 describes the task."""
     parts = [(i, pool, v) for i, *values in rows for pool, v in zip(("normal", "random", "paraphrase"), values, strict=True)]  # fmt: skip
-    table = pd.DataFrame(parts, columns=["instruction_id", "pool", "recall_at_1"]).assign(
-        **SETS, control=False
-    )
+    table = pd.DataFrame(parts, columns=["instruction_id", "pool", "recall_at_1"]).assign(**SETS, control=False)
     plain = table["instruction_id"] == "none"
     return table.assign(
         group=plain.map({True: "none", False: "vague"}), relevant=table["instruction_id"] == "i1", own_first=0.25,
@@ -81,9 +79,7 @@ def pools(*rows):
 def test_the_best_instruction_of_each_pool():
     table = pools(("i1", 0.8, 0.7, 0.3), ("i2", 0.6, 0.6, 0.4), ("none", 0.9, 0.9, 0.9))
     said = words.distractors(table)
-    assert said.title.startswith(
-        "The best instruction's recall@1 is 0.80 among targets and 0.40 with paraphrases"
-    )
+    assert said.title.startswith("The best instruction's recall@1 is 0.80 among targets and 0.40 with paraphrases")
     assert "from 0.800 to 0.400 for a (random distractors: 0.700; for 25% of the queries" in said.findings[0]
     assert said.findings[0].endswith("queries left out there: 1 without a paraphrase.")
     assert "describes the task in 0 of 1 pair of model and task and does not in 1; 0 tie" in said.findings[1]
@@ -103,8 +99,6 @@ def test_tests_beyond_chance_are_counted_per_measure():
 
 
 def test_queries_that_find_their_own_paraphrase():
-    rows = pd.DataFrame(
-        {"paraphrase_rank": [1, 2, 2, 3], "paraphrase_own_first": [0, 1, 0, 0], "normal_rank": 1}
-    )
+    rows = pd.DataFrame({"paraphrase_rank": [1, 2, 2, 3], "paraphrase_own_first": [0, 1, 0, 0], "normal_rank": 1})
     rows = rows.assign(**SETS, relevant=True, text="i", query_id="q", w_query=1, w_distractor=0, w_target=0)
     assert words.triangle(rows).title == "25% of the instructed queries find their own paraphrase first"

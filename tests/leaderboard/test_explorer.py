@@ -18,9 +18,7 @@ def explorer():
 
 def test_without_choices_the_board_is_that_of_the_defaults(explorer):
     board = explorer.board({}).set_index("model")
-    assert (
-        list(board["rank"]) == [1, 2] and list(board["points"]) == [2, 0] and list(board["moved"]) == ["", ""]
-    )
+    assert list(board["rank"]) == [1, 2] and list(board["points"]) == [2, 0] and list(board["moved"]) == ["", ""]
 
 
 def test_a_chosen_prompt_moves_the_ranks(explorer):

@@ -13,9 +13,7 @@ from helpers.display import Absent, Figure
 
 PLAIN = random_cells(3, 3, 6)
 ONE = cells_of({"a": {"x": [0.5, 0.5]}}, {"a": {"x": 0.5}})
-HOLES = cells_of(
-    {"a": {"x": [0.5, np.nan, 0.1]}, "b": {"x": [0.2, 0.3, 0.4], "y": [np.nan] * 3}}, {"b": {"x": -0.5}}
-)
+HOLES = cells_of({"a": {"x": [0.5, np.nan, 0.1]}, "b": {"x": [0.2, 0.3, 0.4], "y": [np.nan] * 3}}, {"b": {"x": -0.5}})
 
 
 def figures_of(cells):

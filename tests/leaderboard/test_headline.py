@@ -41,18 +41,14 @@ def test_prompts_enough_for_the_interval_give_a_verdict():
 def test_more_boards_than_a_machine_word_counts_are_enough():
     """60 prompts on 11 tasks are 3.6e19 boards."""
     tasks = [f"t{n}" for n in range(11)]
-    cells = cells_of(
-        {"a": {t: [n / 60 for n in range(60)] for t in tasks}}, {"a": dict.fromkeys(tasks, 0.99)}
-    )
+    cells = cells_of({"a": {t: [n / 60 for n in range(60)] for t in tasks}}, {"a": dict.fromkeys(tasks, 0.99)})
     assert table_of(cells)["verdict"].item().startswith("inflated")
 
 
 def test_means_use_the_tasks_that_have_both():
     cells = cells_of({"a": {"x": [0.1, 0.3], "y": [0.9, 0.9]}}, {"a": {"x": 0.2}})
     row = table_of(cells).iloc[0]
-    assert (
-        row["tasks"] == 1 and row["prompt_mean"] == pytest.approx(0.2) and row["verdict"].startswith("within")
-    )
+    assert row["tasks"] == 1 and row["prompt_mean"] == pytest.approx(0.2) and row["verdict"].startswith("within")
 
 
 @pytest.mark.parametrize("default, verdict", [({}, "no default"), ({"a": {"x": 0.5}}, "no prompts")])
@@ -80,10 +76,7 @@ def test_no_random_constant_board_has_a_default_outside():
 
 def test_models_with_equal_scores_have_equal_numbers():
     scores = {f"t{k}": list(np.random.default_rng(k).random(15)) for k in range(6)}
-    same = {
-        f"m{k}": {t: list(np.random.default_rng(k).permutation(x)) for t, x in scores.items()}
-        for k in range(3)
-    }
+    same = {f"m{k}": {t: list(np.random.default_rng(k).permutation(x)) for t, x in scores.items()} for k in range(3)}
     table = table_of(cells_of(same, {m: {t: 0.5 + 0.01 * k for k, t in enumerate(scores)} for m in same}))
     assert (table[["percentile", "low", "high"]].nunique() == 1).all() and 0 < table["percentile"].iloc[0] < 1
 
@@ -98,9 +91,7 @@ def test_few_boards_are_counted_exactly():
 
 def test_the_worst_prompt_is_that_of_equal_numbers():
     """Of three prompts two are drawn: the worst is the lowest twice in three times, else the middle one."""
-    cells = cells_of(
-        {"a": {"x": [0.0, 0.3, 0.9]}, "b": {"x": [0.5, 0.6]}}, {"a": {"x": 0.5}, "b": {"x": 0.5}}
-    )
+    cells = cells_of({"a": {"x": [0.0, 0.3, 0.9]}, "b": {"x": [0.5, 0.6]}}, {"a": {"x": 0.5}, "b": {"x": 0.5}})
     worst = table_of(cells).set_index("model")["worst"]
     assert worst["a"] == pytest.approx(0.1) and worst["b"] == 0.5
 

@@ -40,9 +40,7 @@ def test_the_fewest_changes_equal_brute_force(seed, digits):
     boards = every_board(cells)
     for scope, k in itertools.product(("own", "all"), range(3)):
         others = [m for m in range(3) if m != k]
-        possible = [
-            c.sum() for c, rank in boards if rank[k] == 1 and not (scope == "own" and c[others].any())
-        ]
+        possible = [c.sum() for c, rank in boards if rank[k] == 1 and not (scope == "own" and c[others].any())]
         plan = fewest_changes(cells, f"m{k}", scope)
         assert plan.status == ("optimal" if possible else "impossible"), (scope, k)
         assert plan.changes == (min(possible) if possible else None), (scope, k)
@@ -53,9 +51,7 @@ def test_the_fewest_changes_equal_brute_force(seed, digits):
 def test_plans_and_ranks_with_holes_equal_brute_force(seed, holes):
     """Three models on three tasks, two defaults missing: both treatments of a hole against every choice of prompts."""
     cells = random_cells(3, 3, 1, seed, 1, effect=0.03)
-    lacks = ((cells["model"] == "m0") & (cells["task"] == "t0")) | (
-        (cells["model"] == "m1") & (cells["task"] == "t2")
-    )
+    lacks = ((cells["model"] == "m0") & (cells["task"] == "t0")) | ((cells["model"] == "m1") & (cells["task"] == "t2"))
     cells = cells[~lacks]
     boards = every_board(cells, holes=holes)
     table = reachable_ranks(cells, holes=holes).sort_values("model")
@@ -64,19 +60,14 @@ def test_plans_and_ranks_with_holes_equal_brute_force(seed, holes):
     assert table["worst_all"].tolist() == ranks.max(axis=0).tolist()
     for scope, k in itertools.product(("own", "all"), range(3)):
         others = [m for m in range(3) if m != k]
-        possible = [
-            c.sum() for c, rank in boards if rank[k] == 1 and not (scope == "own" and c[others].any())
-        ]
+        possible = [c.sum() for c, rank in boards if rank[k] == 1 and not (scope == "own" and c[others].any())]
         plan = fewest_changes(cells, f"m{k}", scope, holes=holes)
         assert plan.changes == (min(possible) if possible else None), (scope, k)
 
 
 def test_a_score_that_differs_by_rounding_is_no_change():
     cells = cells_of({"a": {"x": [0.1 + 0.2]}, "b": {"x": [0.1]}}, {"a": {"x": 0.3}, "b": {"x": 0.1 + 0.2}})
-    assert (
-        fewest_changes(cells, "a").changes == 0
-        and fewest_changes(cells, "a", strict=True).status == "impossible"
-    )
+    assert fewest_changes(cells, "a").changes == 0 and fewest_changes(cells, "a", strict=True).status == "impossible"
 
 
 @pytest.mark.parametrize("seed, digits", [(3, None), (4, 1)])
@@ -94,9 +85,7 @@ def test_a_plan_names_cells_prompts_and_scores_and_works():
     cells = cells_of({"a": {"x": [0.1, 0.9]}, "b": {"x": [0.2]}}, {"a": {"x": 0.3}, "b": {"x": 0.5}})
     plan = fewest_changes(cells, "a")
     assert plan.changes == 1
-    assert plan.steps[["model", "task", "prompt_id", "prompt"]].values.tolist() == [
-        ["a", "x", "p1", "Prompt 1:"]
-    ]
+    assert plan.steps[["model", "task", "prompt_id", "prompt"]].values.tolist() == [["a", "x", "p1", "Prompt 1:"]]
     assert plan.steps[["from", "to"]].values.tolist() == [[0.3, 0.9]]
 
 

@@ -99,9 +99,7 @@ def test_the_interval_of_ranks_has_the_level():
     table = rank_table(boards, ["a", "b"]).set_index("model")
     assert table.loc["a", ["rank_low", "rank_high", "best_rank", "worst_rank"]].tolist() == [1, 2, 1, 2]
     assert rank_table(boards, ["a", "b"], level=0.9).set_index("model").loc["a", "rank_high"] == 1
-    assert rank_probabilities(boards, ["a", "b"])["probability"].tolist() == pytest.approx(
-        [0.97, 0.03, 0.03, 0.97]
-    )
+    assert rank_probabilities(boards, ["a", "b"])["probability"].tolist() == pytest.approx([0.97, 0.03, 0.03, 0.97])
 
 
 def test_wrong_input_is_named():
@@ -114,8 +112,4 @@ def test_wrong_input_is_named():
 def test_prompts_are_aligned_by_id():
     cells = cells_of({"a": {"x": [0.1, 0.2]}, "b": {"x": [0.3]}})
     data = prompt_scores(cells)
-    assert (
-        data.ids == [["p0", "p1"]]
-        and np.isnan(data.values[1, 0, 1])
-        and data.values[0, 0].tolist() == [0.1, 0.2]
-    )
+    assert data.ids == [["p0", "p1"]] and np.isnan(data.values[1, 0, 1]) and data.values[0, 0].tolist() == [0.1, 0.2]

@@ -27,12 +27,7 @@ def test_ranks_equal_those_of_mteb():
     for _ in range(20):
         scores = rng.integers(0, 5, size=(7, 4)) / 5
         ours = borda(pd.DataFrame(scores, index=pd.Index(list("abcdefg"), name="model")))
-        theirs = (
-            pl.DataFrame(scores, schema=list("wxyz"))
-            .select(_get_borda_rank(list("wxyz")))
-            .to_series()
-            .to_list()
-        )
+        theirs = pl.DataFrame(scores, schema=list("wxyz")).select(_get_borda_rank(list("wxyz"))).to_series().to_list()
         assert ours.sort_values("model")["rank"].tolist() == theirs
 
 
@@ -55,9 +50,7 @@ def test_the_mean_board_uses_tasks_that_all_have():
 
 
 def test_task_types_weigh_alike():
-    board = mean_board(
-        frame(x=[1.0, 0.0], y=[1.0, 0.0], z=[0.0, 1.0]), {"x": "STS", "y": "STS", "z": "Retrieval"}
-    )
+    board = mean_board(frame(x=[1.0, 0.0], y=[1.0, 0.0], z=[0.0, 1.0]), {"x": "STS", "y": "STS", "z": "Retrieval"})
     assert board["score"].tolist() == [0.5, 0.5] and board["rank"].tolist() == [1, 1]
 
 
@@ -92,9 +85,7 @@ def test_no_default_anywhere_gives_no_order():
 
 def test_best_and_worst_are_those_of_equal_numbers_of_prompts():
     """Of a's three prompts two are drawn: best 0.6 in two of three cases, else 0.3; the default competes where it may."""
-    cells = cells_of(
-        {"a": {"x": [0.0, 0.3, 0.6]}, "b": {"x": [0.4, 0.5]}}, {"a": {"x": 0.45}, "b": {"x": 0.1}}
-    )
+    cells = cells_of({"a": {"x": [0.0, 0.3, 0.6]}, "b": {"x": [0.4, 0.5]}}, {"a": {"x": 0.45}, "b": {"x": 0.1}})
     best, worst = (board_matrix(cells, v)["x"] for v in ("best", "worst"))
     assert best.to_dict() == pytest.approx({"a": 0.5, "b": 0.5}) and worst["a"] == pytest.approx(0.1)
     assert board_matrix(cells, "best", with_default=True)["x"]["a"] == pytest.approx((2 * 0.6 + 0.45) / 3)

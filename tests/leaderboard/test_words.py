@@ -17,9 +17,7 @@ def frame(columns: str, *rows: tuple) -> pd.DataFrame:
 
 
 def test_the_scenarios_count_who_can_be_first():
-    table = frame(
-        "model default best_vs_default best_vs_worst", ("a", 1, 1, 1), ("b", 2, 1, 1), ("c", 3, 3, 2)
-    )
+    table = frame("model default best_vs_default best_vs_worst", ("a", 1, 1, 1), ("b", 2, 1, 1), ("c", 3, 3, 2))
     told = words.scenarios(table)
     assert told.title.startswith("2 of 3 models") and "3 against" not in told.title
     text = told.findings[0]
@@ -72,9 +70,7 @@ def test_probable_ranks_are_counted_and_the_fixed_ones_named():
 
 
 def test_the_least_certain_pair_is_named():
-    wins = pd.DataFrame(
-        [[np.nan, 0.4, 0.9], [0.6, np.nan, 0.8], [0.1, 0.2, np.nan]], list("abc"), list("abc")
-    )
+    wins = pd.DataFrame([[np.nan, 0.4, 0.9], [0.6, np.nan, 0.8], [0.1, 0.2, np.nan]], list("abc"), list("abc"))
     assert "b beats a with probability 60%" in words.wins(wins).title
     assert words.wins(wins.round()).title.startswith("Every order of two models is the same")
     ties = pd.DataFrame([[np.nan, 0.5], [0.5, np.nan]], index=["a", "b"], columns=["a", "b"])
@@ -137,9 +133,7 @@ def test_the_headline_counts_the_defaults_outside_their_intervals():
         ("c", 0.3, 0.5, 0.4, 0.6, "deflated"),
     ]
     text = words.headline(frame(COLUMNS, *rows))[0]["text"]
-    assert (
-        text.startswith("1 of 3 models report") and ", 1 below it" in text and "0.067 above the mean" in text
-    )
+    assert text.startswith("1 of 3 models report") and ", 1 below it" in text and "0.067 above the mean" in text
     assert words.headline(pd.DataFrame()) == []
 
 

@@ -86,10 +86,7 @@ def test_defaults_and_prompts_score_as_in_stock_mteb(task: Any, make: str, tmp_p
     model = instruct(tmp_path) if make == "instruct" else plain(tmp_path, kind, **own)
     application = "template" if make == "instruct" else "raw"
     name = task.metadata.name
-    ours = [
-        swept(model, name, "Find this. ", tmp_path / kind, application, kind)
-        for kind in ("default", "prompt")
-    ]
+    ours = [swept(model, name, "Find this. ", tmp_path / kind, application, kind) for kind in ("default", "prompt")]
     default = stock(model.wrapper, task())
     if make == "instruct":
         model.wrapper.prompts_dict = {name: "Find this. "}
@@ -99,9 +96,7 @@ def test_defaults_and_prompts_score_as_in_stock_mteb(task: Any, make: str, tmp_p
     assert ours == pytest.approx([default, stock(model.wrapper, task())], abs=1e-9)
 
 
-def test_the_probe_refuses_a_model_that_ignores_its_prompt(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_probe_refuses_a_model_that_ignores_its_prompt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     model = plain(tmp_path)
     first, second = (prefixes(model, RETRIEVAL, Prompt(text=t)) for t in ("a", "b"))
     probe(model, first, second)

@@ -52,9 +52,7 @@ def test_a_single_text_that_does_not_fit_is_an_error() -> None:
     ("seconds", "best"),
     [({512: 0.8, 1024: 1.0}, 512), ({512: 0.97, 1024: 1.0}, 1024), ({1024: 1.0, 2048: 3}, 1024)],
 )
-def test_the_default_budget_stays_unless_another_gains_five_per_cent(
-    seconds: dict[int, float], best: int
-) -> None:
+def test_the_default_budget_stays_unless_another_gains_five_per_cent(seconds: dict[int, float], best: int) -> None:
     assert best_budget(seconds, 1024) == best
 
 
@@ -102,9 +100,7 @@ def test_vectors_come_back_in_the_order_of_the_texts(model: LoadedModel) -> None
     assert found[0, :, 0].tolist() == [0, 1, 2, 3]
 
 
-def test_tokens_are_counted_in_blocks_with_the_same_result(
-    model: LoadedModel, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_tokens_are_counted_in_blocks_with_the_same_result(model: LoadedModel, monkeypatch: pytest.MonkeyPatch) -> None:
     texts = ["one", "two words", "a sentence of six words", ""]
     whole = token_counts(model.st, texts).tolist()
     monkeypatch.setattr(token_batches, "COUNTED", 2)

@@ -53,9 +53,7 @@ def test_a_file_that_another_process_removes_meanwhile_is_absent(
 
 
 @pytest.mark.parametrize("value", ["much", "0", "-1", "nan"])
-def test_a_senseless_bound_names_the_variable(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, value: str
-) -> None:
+def test_a_senseless_bound_names_the_variable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, value: str) -> None:
     monkeypatch.setenv("HELPERS_CACHE_GB", value)
     with pytest.raises(StudyError, match=f"HELPERS_CACHE_GB is '{value}'"):
         EmbeddingCache(tmp_path)

@@ -74,7 +74,5 @@ def test_what_is_no_model_is_refused_in_one_line(given, said):
 
 
 def test_an_object_of_another_process_is_named():
-    with pytest.raises(
-        StudyError, match=r"given as an object to run_sweep in another process.*path:<folder>"
-    ):
+    with pytest.raises(StudyError, match=r"given as an object to run_sweep in another process.*path:<folder>"):
         given_object("never given")

@@ -58,18 +58,10 @@ def with_case(folder: Path) -> None:
 
 CHANGES: dict[str, Callable[[Path], None]] = {
     "case of the tokenizer": with_case,
-    "side of truncation": lambda f: edit(
-        f / "tokenizer_config.json", lambda c: c.update(truncation_side="left")
-    ),
-    "truncated dimension": lambda f: edit(
-        f / "config_sentence_transformers.json", lambda c: c.update(truncate_dim=8)
-    ),
-    "similarity": lambda f: edit(
-        f / "config_sentence_transformers.json", lambda c: c.update(similarity_fn_name="dot")
-    ),
-    "prompts": lambda f: edit(
-        f / "config_sentence_transformers.json", lambda c: c.update(prompts={"query": "q: "})
-    ),
+    "side of truncation": lambda f: edit(f / "tokenizer_config.json", lambda c: c.update(truncation_side="left")),
+    "truncated dimension": lambda f: edit(f / "config_sentence_transformers.json", lambda c: c.update(truncate_dim=8)),
+    "similarity": lambda f: edit(f / "config_sentence_transformers.json", lambda c: c.update(similarity_fn_name="dot")),
+    "prompts": lambda f: edit(f / "config_sentence_transformers.json", lambda c: c.update(prompts={"query": "q: "})),
     "epsilon of the norms": lambda f: edit(f / "config.json", lambda c: c.update(layer_norm_eps=0.1)),
     "pooling": lambda f: edit(f / "1_Pooling" / "config.json", lambda c: c.update(pooling_mode="max")),
     "a file that no class of the libraries reads": lambda f: (f / "own.json").write_text("{}") and None,
@@ -111,10 +103,7 @@ def test_a_tokenizer_that_becomes_case_sensitive_is_swept_again(folder: Path, tm
 
 def test_two_folders_under_one_name_share_no_vectors(original: Path, folder: Path, tmp_path: Path) -> None:
     CHANGES["truncated dimension"](folder)
-    rows = [
-        {"name": "tiny", "label": str(n), "weights": f"path:{place}"}
-        for n, place in enumerate((original, folder))
-    ]
+    rows = [{"name": "tiny", "label": str(n), "weights": f"path:{place}"} for n, place in enumerate((original, folder))]
     study = tiny_study(tmp_path, rows, ["DemoSTS"], baselines=["none"])
     none = pd.DataFrame(columns=prompt_rows("DemoSTS").columns)
     scores = []

@@ -64,14 +64,10 @@ def check(model: LoadedModel) -> None:
     for (texts, prefix, role), ours in zip(requests, embed_many(model, requests), strict=True):
         expected = by_encode(model, texts, prefix, role)
         assert ours.shape == expected.shape == (len(texts), model.dimension)
-        np.testing.assert_allclose(
-            ours, expected, atol=2e-6, rtol=1e-6, err_msg=f"prefix {prefix!r}, role {role}"
-        )
+        np.testing.assert_allclose(ours, expected, atol=2e-6, rtol=1e-6, err_msg=f"prefix {prefix!r}, role {role}")
 
 
-def test_small_batches_in_lanes(
-    loaded: LoadedModel, two_threads: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_small_batches_in_lanes(loaded: LoadedModel, two_threads: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loaded, "batch_tokens", 64)
     check(loaded)
 

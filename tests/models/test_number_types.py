@@ -40,12 +40,8 @@ def test_bfloat16_keeps_the_rotary_frequencies_in_float32(folder: Path) -> None:
     assert {b.dtype for name, b in st.named_buffers() if "inv_freq" in name} == {torch.float32}
 
 
-@pytest.mark.parametrize(
-    ("settings", "most"), [({"attention": "eager"}, 1e-5), ({"dtype": "bfloat16"}, 0.05)]
-)
-def test_the_probe_measures_the_distance_to_float32(
-    settings: dict[str, str], most: float, folder: Path
-) -> None:
+@pytest.mark.parametrize(("settings", "most"), [({"attention": "eager"}, 1e-5), ({"dtype": "bfloat16"}, 0.05)])
+def test_the_probe_measures_the_distance_to_float32(settings: dict[str, str], most: float, folder: Path) -> None:
     model, reference = load_model(spec(folder, **settings)), load_model(spec(folder))
     found = compare(model, reference)
     assert model.key != reference.key
@@ -59,9 +55,7 @@ def test_the_probe_measures_the_distance_to_float32(
 
 def test_the_scores_of_the_probe_by_hand() -> None:
     """The first question finds its passage first, the second its own second: (1 + 1 / log2(3)) / 2."""
-    texts = ProbeTexts(
-        ["q", "r"], ["x", "y"], np.array([0, 0]), (["a", "b"], ["c", "d"]), np.array([5.0, 1.0])
-    )
+    texts = ProbeTexts(["q", "r"], ["x", "y"], np.array([0, 0]), (["a", "b"], ["c", "d"]), np.array([5.0, 1.0]))
     one, two = np.eye(2)
     ndcg, spearman = probe_scores(np.array([one, two, one, two, one, one, one, two]), texts)
     assert ndcg == pytest.approx((1 + 1 / np.log2(3)) / 2) and spearman == pytest.approx(1)

@@ -21,9 +21,7 @@ def test_both_poolings_equal_those_of_sentence_transformers(tmp_path):
         for include, vectors in ((True, pooled), (False, apart)):
             st.set_pooling_include_prompt(include)
             assert vectors[row] == pytest.approx(st.encode(text, prompt=prefix), abs=1e-6)
-    assert (
-        np.abs(pooled - apart).max(axis=1)[[0, 2]].min() > 1e-3
-    )  # the poolings differ where there is a prompt
+    assert np.abs(pooled - apart).max(axis=1)[[0, 2]].min() > 1e-3  # the poolings differ where there is a prompt
     assert (pooled[1] == apart[1]).all()  # and only there
 
 

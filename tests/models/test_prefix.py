@@ -34,14 +34,10 @@ def test_vectors_are_those_of_the_plain_path(
     monkeypatch.setattr(decoder, "batch_tokens", budget)
     used: list[int] = []
     real = prefix_reuse.encode_suffixes
-    monkeypatch.setattr(
-        embeddings, "encode_suffixes", lambda st, c, k, s: (used.append(len(s)), real(st, c, k, s))[1]
-    )
+    monkeypatch.setattr(embeddings, "encode_suffixes", lambda st, c, k, s: (used.append(len(s)), real(st, c, k, s))[1])
     assert decoder.reuses_prefix
     ours = embeddings.embed_many(decoder, [(TEXTS, PROMPT, None), (TEXTS[:2], PROMPT + "x ", None)])
-    assert (
-        sum(used) == 5
-    )  # one pass per distinct text; two texts are too few to pay for the prompt's own pass
+    assert sum(used) == 5  # one pass per distinct text; two texts are too few to pay for the prompt's own pass
     np.testing.assert_allclose(ours[0], by_hand(decoder, PROMPT, TEXTS), atol=1e-5)
     np.testing.assert_allclose(ours[1], by_hand(decoder, PROMPT + "x ", TEXTS[:2]), atol=1e-5)
 

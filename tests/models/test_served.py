@@ -66,9 +66,7 @@ def test_scores_are_the_local_models(local, protocol, tmp_path):
         scores = h.run_sweep(models, tasks, PROMPTS, folder=tmp_path / "run", progress=None)
         asked = list(state.texts)
         h.run_sweep(models, tasks, PROMPTS, folder=tmp_path / "run", progress=None)
-        assert (
-            state.texts[len(asked) :] == asked[:3]
-        )  # the second run only looks whether it is the same server
+        assert state.texts[len(asked) :] == asked[:3]  # the second run only looks whether it is the same server
     assert set(scores["status"]) == {"ok"}, scores["reason"].unique()
     table = scores.pivot_table(index=["task", "prompt_id", "kind"], columns="model", values="main_score")
     assert len(table) == 2 * 4 and np.abs(table["far"] - table["near"]).max() < 1e-5
@@ -155,9 +153,7 @@ def test_what_came_before_a_failure_is_kept_and_the_rest_is_asked_for_later(serv
     model.needs_stock_batches(None)
     state.texts.clear()
     state.script = [lambda body: None, lambda body: None, failing(500)]
-    with pytest.raises(
-        StudyError, match=r"model toy: 500: the server at .* cannot answer, still after 0 further"
-    ):
+    with pytest.raises(StudyError, match=r"model toy: 500: the server at .* cannot answer, still after 0 further"):
         model.embed(TEXTS)
     assert len(state.texts) == 8
     again = loaded(url, tmp_path, concurrency=1)
@@ -292,9 +288,7 @@ def test_a_model_that_changes_while_it_is_used_is_noticed(server, tmp_path, monk
     model.embed(TEXTS[:2])
     monkeypatch.setattr("helpers.models.served.CHECKED_FOR", 0.0)
     state.embed = lambda texts: letters(texts) + 1
-    with pytest.raises(
-        StudyError, match="gives other vectors than before; run again to compute with the new ones"
-    ):
+    with pytest.raises(StudyError, match="gives other vectors than before; run again to compute with the new ones"):
         model.embed(TEXTS)
 
 
@@ -340,9 +334,7 @@ def test_no_more_is_asked_for_than_the_study_allows(server, tmp_path, limit, val
 
 def test_a_limit_fails_the_cells_behind_it_and_keeps_those_before(server, tmp_path, monkeypatch):
     _, url = server
-    monkeypatch.setattr(
-        "helpers.sweep.run.check_limits", lambda *_: None
-    )  # as if the estimate had been too low
+    monkeypatch.setattr("helpers.sweep.run.check_limits", lambda *_: None)  # as if the estimate had been too low
     tasks, prompts = [h.retrieval_task("faq", FAQ)], ["a: ", "b: "]
     run = {"tasks": tasks, "prompts": prompts, "folder": tmp_path / "run", "progress": None}
     scores = h.run_sweep(models=[h.served(url + "/v1", "toy", max_requests=8)], **run)
@@ -427,14 +419,9 @@ def test_the_page_about_served_models_has_a_study_that_is_read():
     spec = ModelSpec(**yaml.safe_load(page.split("```yaml\n")[1].split("```")[0])["models"][0])
     assert spec.server is not None and spec.server.max_tokens == 5_000_000
     keys = {
-        word
-        for line in page.splitlines()
-        if line.startswith("| `")
-        for word in line.split("|")[1].split("`")[1::2]
+        word for line in page.splitlines() if line.startswith("| `") for word in line.split("|")[1].split("`")[1::2]
     }
-    assert keys | {"url", "model", "protocol", "key_env", "max_requests", "max_tokens"} == set(
-        ServerSpec.model_fields
-    )
+    assert keys | {"url", "model", "protocol", "key_env", "max_requests", "max_tokens"} == set(ServerSpec.model_fields)
 
 
 @pytest.mark.parametrize(

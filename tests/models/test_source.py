@@ -65,9 +65,7 @@ def test_the_configuration_says_what_a_model_is(files: dict[str, Any], kind: str
 def test_a_folder_of_another_kind_is_refused_before_and_while_loading(folder: Path) -> None:
     edit(folder / "config_sentence_transformers.json", model_type="SparseEncoder")
     for refuse in (check_model, load_model):
-        with pytest.raises(
-            StudyError, match="model tiny is a SparseEncoder by its configuration; only dense"
-        ):
+        with pytest.raises(StudyError, match="model tiny is a SparseEncoder by its configuration; only dense"):
             refuse(at(folder))
 
 
@@ -75,16 +73,12 @@ def test_a_model_of_the_hub_of_another_kind_is_refused_while_loading(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     edit(folder / "config_sentence_transformers.json", model_type="CrossEncoder")
-    monkeypatch.setattr(
-        "sentence_transformers.util.load_file_path", lambda name, file, **where: str(folder / file)
-    )
+    monkeypatch.setattr("sentence_transformers.util.load_file_path", lambda name, file, **where: str(folder / file))
     with pytest.raises(StudyError, match="model b is a CrossEncoder"):
         load_model(ModelSpec(name="a/b", weights="hub:a/b"))
 
 
-@pytest.mark.parametrize(
-    ("file", "text"), [("modules.json", "{}"), ("modules.json", "[1]"), ("config.json", "[")]
-)
+@pytest.mark.parametrize(("file", "text"), [("modules.json", "{}"), ("modules.json", "[1]"), ("config.json", "[")])
 def test_a_damaged_description_names_its_file(file: str, text: str, folder: Path) -> None:
     (folder / file).write_text(text)
     with pytest.raises(StudyError, match=f"copy/{file}: not "):
@@ -186,9 +180,7 @@ def test_the_plan_finds_absent_weights_and_device(
     assert "cannot run here: there is no device cuda:99 here" in plan_text(elsewhere)
 
 
-def test_the_plan_names_what_is_not_in_the_cache_offline(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_plan_names_what_is_not_in_the_cache_offline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SENTENCE_TRANSFORMERS_HOME", str(tmp_path / "cache"))
     row = {"name": "a/b", "weights": "hub:a/b"}
     offline = tiny_study(tmp_path, [row], ["DemoSTS"], sweep={"offline": True})
@@ -226,9 +218,7 @@ def test_a_template_that_no_model_has_is_found_before_the_run(tmp_path: Path) ->
         ({"include_prompt": False}, "needs a pooling layer"),
     ],
 )
-def test_settings_that_a_static_table_has_no_use_for_are_refused(
-    settings: dict[str, Any], reason: str
-) -> None:
+def test_settings_that_a_static_table_has_no_use_for_are_refused(settings: dict[str, Any], reason: str) -> None:
     with pytest.raises(StudyError, match=reason):
         check_model(ModelSpec(**STATIC, **settings))
 
@@ -244,9 +234,7 @@ def test_a_length_beyond_the_learned_positions_is_refused(original: Path) -> Non
         load_model(at(original, max_length=513))
 
 
-def test_the_folder_of_a_model_may_lie_below_the_home_folder(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_folder_of_a_model_may_lie_below_the_home_folder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(folder.parent))
     assert model_source.folder_of(ModelSpec(name="tiny", weights="path:~/copy")) == folder
     assert load_model(ModelSpec(name="tiny", weights="path:~/copy")).dimension == 32
@@ -280,9 +268,7 @@ def test_whatever_one_model_does_the_others_go_on(
     }
 
 
-def test_a_failed_comparison_of_number_types_costs_no_model(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failed_comparison_of_number_types_costs_no_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fails(*given: Any) -> None:
         raise FloatingPointError("3 embeddings are not finite")
 

@@ -170,9 +170,7 @@ def test_a_dropped_prompt_does_not_stand_for_others(tmp_path):
 
 def test_a_review_saved_by_a_spreadsheet_is_read(tmp_path):
     path = tmp_path / "review.csv"
-    path.write_bytes(
-        "task;prompt_id;decision;comment\r\nDemoSTS;abc;DROP ;zu ähnlich\r\n".encode("utf-8-sig")
-    )
+    path.write_bytes("task;prompt_id;decision;comment\r\nDemoSTS;abc;DROP ;zu ähnlich\r\n".encode("utf-8-sig"))
     assert read_review(path).comment("DemoSTS", "abc") == "zu ähnlich"
 
 

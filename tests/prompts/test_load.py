@@ -32,9 +32,7 @@ def prompt_file(tmp_path):
     path = tmp_path / "p.yml"
     leak = "Same meaning as: the kitten was asleep on top of the wardrobe"
     path.write_text(
-        json.dumps(
-            {"DemoSTS": {"task": ["Sentence:", leak], "task+dataset": ["Everyday sentence:", "Pair:"]}}
-        )
+        json.dumps({"DemoSTS": {"task": ["Sentence:", leak], "task+dataset": ["Everyday sentence:", "Pair:"]}})
     )
     return path
 

@@ -71,9 +71,7 @@ def test_the_similarity_map_is_symmetric_with_ones():
 
 def test_the_word_counts_of_study_1_are_reproduced(shared_data):
     published = pd.read_parquet(shared_data / "published" / "prompts.parquet")
-    used = published[
-        (published["generator"] == "openai-gpt-oss-120b") & ~published["task"].str.startswith("Masakha")
-    ]
+    used = published[(published["generator"] == "openai-gpt-oss-120b") & ~published["task"].str.startswith("Masakha")]
     prompts = used.rename(columns={"prompt": "text"})[["task", "text", "level", "generator"]]
     everything = describe(prompts).iloc[-1]
 
@@ -97,11 +95,7 @@ def test_holm_by_hand():
 
 def scored(values: dict[str, list[float]]) -> tuple[pd.DataFrame, pd.DataFrame]:
     prompts = pd.DataFrame(
-        [
-            row("T", f"{name}{n}", "task", "llm", name)
-            for name, scores in values.items()
-            for n in range(len(scores))
-        ]
+        [row("T", f"{name}{n}", "task", "llm", name) for name, scores in values.items() for n in range(len(scores))]
     )
     scores = prompts[["task", "prompt_id"]].assign(
         model="M", subset="default", main_score=[s for v in values.values() for s in v], status="ok"

@@ -22,9 +22,7 @@ from helpers.study.spec import Study, TaskSpec
 def study(file: Path | list[Path] | str, tasks=("DemoSTS",), **settings) -> Study:
     files = [str(f) for f in file] if isinstance(file, list) else str(file)
     spec = {"source": "file", "file": files, **settings}
-    return Study(
-        name="toy-prompts", title="Toy", steps=["01"], tasks=[TaskSpec(name=t) for t in tasks], prompts=spec
-    )
+    return Study(name="toy-prompts", title="Toy", steps=["01"], tasks=[TaskSpec(name=t) for t in tasks], prompts=spec)
 
 
 def yaml_file(folder: Path, text: str) -> Path:
@@ -53,9 +51,7 @@ def test_baselines_have_no_text():
 
 
 def test_a_file_gives_its_texts_unchanged_and_then_the_baselines(tmp_path):
-    path = yaml_file(
-        tmp_path, 'DemoSTS:\n  task: [" Query:  ", "b"]\n  task+dataset: ["c\\n"]\nOther: {task: [x]}\n'
-    )
+    path = yaml_file(tmp_path, 'DemoSTS:\n  task: [" Query:  ", "b"]\n  task+dataset: ["c\\n"]\nOther: {task: [x]}\n')
     table = prompt_table(study(path))
 
     assert list(table.columns) == COLUMNS

@@ -43,10 +43,7 @@ def test_lengths_are_those_of_the_levels():
     said = words.prompt_lengths(PROMPTS)  # 2, 1 and 4 words: mean 7/3, variance 14/9
     assert "1.5 words with the least" in said.title and "4.0 with the most" in said.title
     assert "3 prompts have 2.33 words" in said.findings[0] and "deviation 1.25;" in said.findings[0]
-    assert (
-        f"'{FULL}' are the longest (4.0" in said.findings[1]
-        and "'task' the shortest (1.5" in said.findings[1]
-    )
+    assert f"'{FULL}' are the longest (4.0" in said.findings[1] and "'task' the shortest (1.5" in said.findings[1]
     assert "1.5 words on average" in words.prompt_lengths(PROMPTS[:2]).title
     assert len(words.prompt_lengths(PROMPTS[:2]).findings) == 1
     assert "1 prompt has 2.00" in words.prompt_lengths(PROMPTS[:1]).findings[0]

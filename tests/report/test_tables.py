@@ -20,9 +20,7 @@ def test_the_page_in_docs_is_what_the_rooms_declare():
 
 @pytest.mark.parametrize("step", ["01", "02", "03", "04", "05", "06"])
 def test_a_notebook_saves_the_tables_of_its_step(step):
-    saved = set(
-        re.findall(r'save_table\(\\"(\w+)\\"', notebook_paths(ROOT)[step].read_text(encoding="utf-8"))
-    )
+    saved = set(re.findall(r'save_table\(\\"(\w+)\\"', notebook_paths(ROOT)[step].read_text(encoding="utf-8")))
     assert saved == {t.name for t in declared_tables().values() if t.step == step} - BY_A_FUNCTION
 
 

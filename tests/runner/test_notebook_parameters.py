@@ -42,9 +42,7 @@ def ignored(path):
             function = getattr(known[what.value.id], what.attr, None)
         else:
             function = known.get(what.id) if isinstance(what, ast.Name) else None
-        if not callable(function) or "'default'" in map(
-            ast.unparse, call.args
-        ):  # the board of the defaults alone
+        if not callable(function) or "'default'" in map(ast.unparse, call.args):  # the board of the defaults alone
             continue
         wanted = list(inspect.signature(function).parameters)
         passed = {*wanted[: len(call.args)], *(k.arg for k in call.keywords)}

@@ -133,8 +133,7 @@ def test_a_file_that_the_study_names_counts_wherever_it_lies(project, tmp_path_f
 
     def inputs() -> dict[str, dict[str, str]]:
         return {
-            step: {kind: content_hash(places) for kind, places in input_places(study, step).items()}
-            for step in STEPS
+            step: {kind: content_hash(places) for kind, places in input_places(study, step).items()} for step in STEPS
         }
 
     def changed(name: str, *texts: str) -> set[tuple[str, str]]:
@@ -142,9 +141,7 @@ def test_a_file_that_the_study_names_counts_wherever_it_lies(project, tmp_path_f
         for text in texts:
             (outside / name).write_text(text)
         after = inputs()
-        kinds = {
-            (step, kind) for step in STEPS for kind in after[step] if after[step][kind] != before[step][kind]
-        }
+        kinds = {(step, kind) for step in STEPS for kind in after[step] if after[step][kind] != before[step][kind]}
         return {place for place in kinds if place[1] != "weights"}
 
     assert changed("prompts.yml", "new") == {("01", "prompt_files")}
@@ -168,9 +165,7 @@ def test_an_edited_prompt_file_outside_the_project_runs_step_01_again(project, t
     assert "01_a: a prompt file changed" in run()[1]
 
 
-def test_what_is_kept_of_hashes_serves_the_next_process_and_notices_an_edit_of_equal_size(
-    tmp_path, monkeypatch
-):
+def test_what_is_kept_of_hashes_serves_the_next_process_and_notices_an_edit_of_equal_size(tmp_path, monkeypatch):
     file = tmp_path / "large.bin"
     file.write_text("old")
     os.utime(file, ns=(1, 1))
@@ -202,9 +197,7 @@ def test_two_study_files_of_one_name_do_not_share_a_run_folder(project):
 def test_a_study_file_that_moved_takes_its_folder_over_as_the_message_says(project):
     run()
     (project / "data" / "studies" / "mini.yml").rename(project / "moved.yml")
-    with pytest.raises(
-        StudyError, match=r"delete data/runs/mini/study_file.json and the folder is taken over"
-    ):
+    with pytest.raises(StudyError, match=r"delete data/runs/mini/study_file.json and the folder is taken over"):
         prepare(project / "moved.yml")
     (project / "data" / "runs" / "mini" / "study_file.json").unlink()
     assert run_chain(prepare(project / "moved.yml"), Console(io.StringIO())) == OK
@@ -263,9 +256,7 @@ def test_a_notebook_without_a_parameters_cell_is_an_error(project):
 def test_a_killed_chain_is_seen_as_stopped_and_completes_later(project):
     write_notebook(project, "03_b.ipynb", "import time\nprint('sleeping')\ntime.sleep(60)")
     command = [sys.executable, "-m", "helpers.runner.cli", "run", "mini"]
-    child = subprocess.Popen(
-        command, stdout=subprocess.PIPE, text=True, env=os.environ | {"OMP_NUM_THREADS": "1"}
-    )
+    child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=os.environ | {"OMP_NUM_THREADS": "1"})
     assert any("sleeping" in line for line in child.stdout)
     assert plan_lines(prepare("mini"))[1].endswith("is running now")
     child.send_signal(signal.SIGKILL)

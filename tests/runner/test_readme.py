@@ -48,9 +48,7 @@ def test_the_ten_lines_of_python(project):
 
 
 def test_the_five_minutes_with_a_csv_file(project):
-    lines = [
-        line.split("#")[0].split() for line in block("make setup").splitlines() if line.startswith("helpers")
-    ]
+    lines = [line.split("#")[0].split() for line in block("make setup").splitlines() if line.startswith("helpers")]
     assert [line[1] for line in lines] == ["init", "report"]
     for line in lines:
         run([sys.executable, "-m", "helpers.runner.cli", *line[1:]], project)

@@ -42,10 +42,7 @@ def test_a_prompt_with_fewer_records_than_the_others_is_a_hole():
 
 
 def test_seeds_are_averaged():
-    assert (
-        task_scores(records([{"main_score": 0.2, "seed": 1}, {"main_score": 0.6, "seed": 2}]))["score"].item()
-        == 0.4
-    )
+    assert task_scores(records([{"main_score": 0.2, "seed": 1}, {"main_score": 0.6, "seed": 2}]))["score"].item() == 0.4
 
 
 def test_an_empty_table_stays_empty():

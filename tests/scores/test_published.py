@@ -24,9 +24,7 @@ PLAIN = {
 
 
 def result(task="MyTask", scores=None, **rest):
-    records = scores or {
-        "test": [{"main_score": 0.5, "hf_subset": "default", "languages": ["eng-Latn"], "f1": 0.5}]
-    }
+    records = scores or {"test": [{"main_score": 0.5, "hf_subset": "default", "languages": ["eng-Latn"], "f1": 0.5}]}
     return {
         "task_name": task,
         "mteb_version": "2.1",
@@ -95,11 +93,7 @@ def test_what_cannot_be_used_is_named_and_the_rest_is_read(tmp_path, name, conte
     found = read_results(cache(tmp_path, GOOD | {name: content}))
     problem = found.problems.iloc[0]
     assert len(found.problems) == 1 and len(found.scores) == 2
-    assert (
-        problem["kind"] == kind
-        and reason in problem["reason"]
-        and problem["file"].endswith(name.rsplit("/", 1)[-1])
-    )
+    assert problem["kind"] == kind and reason in problem["reason"] and problem["file"].endswith(name.rsplit("/", 1)[-1])
 
 
 def test_prompts_of_another_task_are_not_taken_for_this_one(tmp_path):
@@ -140,9 +134,7 @@ def test_an_empty_prompt_is_the_run_without_one_and_other_settings_make_a_varian
     files = {
         f"{BASE}/experiments/e1/model_meta.json": experiment({"MyTask": ""}),
         f"{BASE}/experiments/e1/MyTask.json": result(),
-        f"{BASE}/experiments/e2/model_meta.json": experiment(
-            {"MyTask": "P:"}, dtype="bfloat16", prompt_id="x"
-        ),
+        f"{BASE}/experiments/e2/model_meta.json": experiment({"MyTask": "P:"}, dtype="bfloat16", prompt_id="x"),
         f"{BASE}/experiments/e2/MyTask.json": result(),
     }
     rows = read_results(cache(tmp_path, files)).scores.set_index("kind")
@@ -166,9 +158,7 @@ def test_levels_and_generators_come_from_the_prompt_files(tmp_path):
     }
     found = read_results(cache(tmp_path, files))
     row = found.scores.set_index("kind").loc["prompt"]
-    assert (
-        row["level"] == "task|task+dataset" and row["generator"] == "gen-a|gen-b" and row["source"] == "llm"
-    )
+    assert row["level"] == "task|task+dataset" and row["generator"] == "gen-a|gen-b" and row["source"] == "llm"
     assert found.prompts["generator"].tolist() == ["gen-a", "gen-a", "gen-b", "gen-b"]
     files[f"{BASE}/experiments/e1/model_meta.json"] = experiment({"MyTask": "By hand"})
     assert read_results(cache(tmp_path, files)).scores.set_index("kind").loc["prompt", "source"] == "unlisted"

@@ -49,9 +49,7 @@ def table(cells):
     return sensitivity_table(cells, draws=200)
 
 
-@pytest.mark.parametrize(
-    "name, reference", [("published", "scores_paper_v1"), ("published-revised", "scores")]
-)
+@pytest.mark.parametrize("name, reference", [("published", "scores_paper_v1"), ("published-revised", "scores")])
 def test_every_score_equals_the_independently_read_table(name, reference, first, shared_data):
     source, found = first if name == "published" else load(name, shared_data)
     expected = pd.read_parquet(shared_data / "published" / f"{reference}.parquet").rename(
@@ -61,13 +59,9 @@ def test_every_score_equals_the_independently_read_table(name, reference, first,
         ~expected["task"].isin(source.exclude_tasks) & ~expected["model_name"].isin(source.exclude_models)
     ]
     ours = found.scores.assign(experiment=found.scores["experiment"].fillna(""))
-    both = ours.merge(
-        expected.fillna({"experiment": ""}), on=KEY, how="outer", suffixes=("", "_ref"), indicator=True
-    )
+    both = ours.merge(expected.fillna({"experiment": ""}), on=KEY, how="outer", suffixes=("", "_ref"), indicator=True)
     assert (both["_merge"] == "both").all() and found.problems.empty
-    assert (both["main_score"] == both["main_score_ref"]).all() and (
-        both["metric"] == both["metric_ref"]
-    ).all()
+    assert (both["main_score"] == both["main_score_ref"]).all() and (both["metric"] == both["metric_ref"]).all()
     for a, b in (
         ("prompt", "prompt_ref"),
         ("mteb_version", "mteb_version_ref"),
@@ -156,11 +150,7 @@ def test_scenarios_and_how_they_depend_on_the_default_as_a_candidate(cells, with
     assert ranks["best_vs_default"].to_dict() == own
     assert ranks["best_vs_worst"].to_dict() == dict.fromkeys(own, 1) | against_worst
     text = leaderboard_words.scenarios(ranks.reset_index()).findings[0]
-    assert (
-        "all 6 reach rank 1" in text
-        if with_default
-        else "5 of 6 reach rank 1" in text and f"{SMALL} 3" in text
-    )
+    assert "all 6 reach rank 1" in text if with_default else "5 of 6 reach rank 1" in text and f"{SMALL} 3" in text
 
 
 def test_the_mean_over_prompts_gives_the_order_of_the_defaults(cells):
@@ -168,9 +158,7 @@ def test_the_mean_over_prompts_gives_the_order_of_the_defaults(cells):
 
 
 def test_the_reported_defaults_are_not_like_for_like(first, cells, shared_data, monkeypatch):
-    monkeypatch.setenv(
-        "PUBLISHED_DEFAULTS", str(shared_data / "published" / "defaults_mteb_results_repo.parquet")
-    )
+    monkeypatch.setenv("PUBLISHED_DEFAULTS", str(shared_data / "published" / "defaults_mteb_results_repo.parquet"))
     reference = reported_defaults(first[0], "published")
     reported = audit.reported_scores(reference, first[1].scores).set_index(["model", "task"])["score"]
     for task, value in (("MIRACLRetrievalHardNegatives.v2", 0.0553), ("STS22.v2", 0.4693), ("TweetSentimentClassification", 0.4170),
@@ -187,10 +175,7 @@ def test_the_measured_defaults_are_and_what_they_are_not_is_a_caution(first):
     summary = audit.check_summary(table).set_index("check")
     assert summary["differs"].sum() == 0 and summary.loc["prompt applied", "caution"] == 24
     nothing = table[(table["check"] == "prompt applied") & (table["default"] == "nothing")]
-    assert (
-        set(nothing["model"]) == {SMALL, BASE, LARGE}
-        and not nothing["task"].str.contains("Retrieval|FEVER").any()
-    )
+    assert set(nothing["model"]) == {SMALL, BASE, LARGE} and not nothing["task"].str.contains("Retrieval|FEVER").any()
 
 
 def test_the_tasks_whose_public_score_is_another_quantity_are_named(first):
@@ -203,9 +188,7 @@ def test_the_tasks_whose_public_score_is_another_quantity_are_named(first):
 
 def test_findings_change_with_a_permuted_table(cells, table):
     rng = np.random.default_rng(0)
-    permuted = cells.assign(
-        score=cells.groupby("task")["score"].transform(lambda s: rng.permutation(s.to_numpy()))
-    )
+    permuted = cells.assign(score=cells.groupby("task")["score"].transform(lambda s: rng.permutation(s.to_numpy())))
     assert percentiles(sensitivity_table(permuted, draws=50)) != percentiles(table)
     first, other = (leaderboard_words.scenarios(scenarios(c)) for c in (cells, permuted))
     assert first.findings != other.findings
@@ -222,9 +205,7 @@ def test_the_revised_version_has_unequal_prompts_and_mixed_versions(revised):
     assert (table["n_prompts"].min(), table["n_prompts"].max()) == (37, 54)
     assert any("unequal numbers of prompts (37 to 54)" in f["text"] for f in completeness(table))
     assert (
-        audit.check_summary(audit.audit_table(revised[1].scores))
-        .set_index("check")
-        .loc["mteb version", "caution"]
+        audit.check_summary(audit.audit_table(revised[1].scores)).set_index("check").loc["mteb version", "caution"]
         == 55
     )
     row = model_summary(table).set_index("model")[["cv_median", "cv_max"]]

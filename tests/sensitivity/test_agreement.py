@@ -67,9 +67,7 @@ def shared_prompts(effect, seed, texts=24):
     return cells
 
 
-@pytest.mark.parametrize(
-    ("trait", "name"), [("n_words", "number of words"), ("ends_in_colon", "ends in colon")]
-)
+@pytest.mark.parametrize(("trait", "name"), [("n_words", "number of words"), ("ends_in_colon", "ends in colon")])
 def test_a_trait_in_words(trait, name):
     assert trait_name(trait) == name
 
@@ -81,9 +79,7 @@ def test_a_trait_without_an_effect_is_found_no_more_often_than_asked():
         cells = shared_prompts(0, seed)
         lengths = cells.drop_duplicates(["task", "prompt_id"]).assign(n_words=lambda t: t["prompt"].str.len())
         p.append(
-            trait_effects(cells, lengths[["task", "prompt_id", "prompt", "n_words"]], ["n_words"])[
-                "p_value"
-            ].item()
+            trait_effects(cells, lengths[["task", "prompt_id", "prompt", "n_words"]], ["n_words"])["p_value"].item()
         )
     assert np.mean(np.array(p) <= 0.05) <= 0.1
 

@@ -58,11 +58,7 @@ def test_prompt_runs_of_mixed_versions_are_a_caution():
 def test_a_default_over_more_languages_differs():
     table = audit_table(records([{}, DEFAULT, DEFAULT | {"subset": "ru", "languages": "rus-Cyrl"}]))
     row = table.set_index("check").loc["records (split/subset)"]
-    assert (
-        row["status"] == "differs"
-        and row["default"] == "test/default, test/ru"
-        and row["prompts"] == "test/default"
-    )
+    assert row["status"] == "differs" and row["default"] == "test/default, test/ru" and row["prompts"] == "test/default"
 
 
 def test_a_missing_default_is_missing_and_not_fine():
@@ -74,9 +70,7 @@ def test_a_missing_default_is_missing_and_not_fine():
     ("nothing", "raw", "caution"), ("raw", "raw", "same"), ("template", "template", "same"), ("raw", "template", "caution"),
 ])  # fmt: skip
 def test_how_the_prompt_is_applied_is_compared(prefix, how, status):
-    scores = records([{"application": how}, DEFAULT | {"application": "default"}]).assign(
-        default_prefix=[None, prefix]
-    )
+    scores = records([{"application": how}, DEFAULT | {"application": "default"}]).assign(default_prefix=[None, prefix])
     assert audit_table(scores).set_index("check").loc["prompt applied", "status"] == status
 
 
@@ -86,10 +80,7 @@ def test_the_sweep_tells_what_the_default_put_before_the_text():
         {"model": "m", "task": "T", "kind": "default", "side": "document", "prefix": "passage: "},
     ])  # fmt: skip
     scores = with_default_prefix(records([{}, DEFAULT]), inputs)
-    assert (
-        scores["default_prefix"].isna().tolist() == [True, False]
-        and scores["default_prefix"].iloc[1] == "nothing"
-    )
+    assert scores["default_prefix"].isna().tolist() == [True, False] and scores["default_prefix"].iloc[1] == "nothing"
 
 
 def test_grades_and_summary_count_cells():
@@ -125,9 +116,7 @@ def test_a_default_has_one_score_whoever_aggregates_it():
     }
     scores = {split: [{"main_score": v, "hf_subset": u, "languages": ["eng-Latn"]} for s, u, v in own if s == split] for split in "ab"}  # fmt: skip
     assert TaskResult(**found, scores=scores).get_score() == pytest.approx(0.4)
-    assert (
-        reported_scores(rows, rows)["score"].item() == task_scores(rows)["score"].item() == pytest.approx(0.4)
-    )
+    assert reported_scores(rows, rows)["score"].item() == task_scores(rows)["score"].item() == pytest.approx(0.4)
 
 
 def test_a_reported_default_serves_every_label_of_its_model():
@@ -139,11 +128,7 @@ def test_a_reported_default_serves_every_label_of_its_model():
 def test_rounding_puts_no_default_above_the_mean():
     """Three prompts that equal the default: the mean of 0.1, 0.1, 0.1 is 0.10000000000000002."""
     values = [0.1 + 0.1 * k for k in range(11)]
-    rows = [
-        {"task": f"T{k}", "prompt_id": f"p{p}", "main_score": v}
-        for k, v in enumerate(values)
-        for p in range(3)
-    ]
+    rows = [{"task": f"T{k}", "prompt_id": f"p{p}", "main_score": v} for k, v in enumerate(values) for p in range(3)]
     rows += [DEFAULT | {"task": f"T{k}", "main_score": v} for k, v in enumerate(values)]
     cells = task_scores(records(rows))
     row = consequences(cells, {"all": cells[cells["kind"] == "default"]}).iloc[0]
@@ -158,8 +143,7 @@ def test_consequences_compare_views_and_findings_say_them():
     effects = consequences(cells, views)
     assert effects["at_or_below_worst"].tolist() == [1, 0] and effects["at_or_above_best"].tolist() == [0, 1]
     texts = " ".join(
-        f["text"]
-        for f in audit(audit_table(scores, reference()), "reported default") + consequence_findings(effects)
+        f["text"] for f in audit(audit_table(scores, reference()), "reported default") + consequence_findings(effects)
     )
     assert (
         "1 of 1 reported default is not like for like" in texts
@@ -208,10 +192,7 @@ def test_raw_and_templated_models_on_one_board_are_pointed_out():
 def test_prompt_runs_on_a_part_of_a_task_are_said_to_be_no_public_score():
     scores = records([{"task": "Many", "subset": "en"}, {"task": "One"}])
     table = public_scope(scores, {"Many": [("test", "en"), ("test", "ru")], "One": [("test", "default")]})
-    assert (
-        table["whole"].tolist() == [False, True]
-        and table["defined_records"].tolist()[0] == "test/en, test/ru"
-    )
+    assert table["whole"].tolist() == [False, True] and table["defined_records"].tolist()[0] == "test/en, test/ru"
     text = scope_findings(table)[0]["text"]
     assert "For 1 of 2 tasks" in text and "Many: 1 of 2 subsets and splits" in text
     assert scope_findings(table[table["whole"]]) == []

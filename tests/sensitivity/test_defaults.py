@@ -28,9 +28,7 @@ def test_nothing_to_compare_gives_nan(value, scores):
 def test_the_interval_covers_the_true_percentile_with_and_without_ties(digits):
     rng = np.random.default_rng(0)
     draws = rng.random((2000, 15)) if digits is None else rng.integers(0, 10, (2000, 15)) / 10
-    true = (
-        0.7 if digits is None else 0.75
-    )  # of ten equally likely values, seven lie below 0.7 and one equals it
+    true = 0.7 if digits is None else 0.75  # of ten equally likely values, seven lie below 0.7 and one equals it
     hit = [low <= true <= high for _, low, high in (percentile_of(0.7, row) for row in draws)]
     assert np.mean(hit) >= 0.95
 
@@ -49,9 +47,7 @@ def test_a_default_at_the_edge_of_the_middle_part_is_rejected_no_more_often_than
 def test_the_false_discovery_rate_holds_when_no_default_lies_in_a_tail():
     rng = np.random.default_rng(2)
     p = np.array([tail_p_value(b, 15 - b, 15) for b in range(16)])
-    wrong = [
-        (adjusted(p[rng.binomial(15, rng.uniform(0.25, 0.75, size=40))]) <= 0.05).any() for _ in range(200)
-    ]
+    wrong = [(adjusted(p[rng.binomial(15, rng.uniform(0.25, 0.75, size=40))]) <= 0.05).any() for _ in range(200)]
     assert np.mean(wrong) <= 0.07  # nothing is true here, so every label is false: 0.05 and simulation noise
 
 
@@ -91,9 +87,7 @@ def test_a_place_in_the_middle_says_something_where_a_tail_could_have_been_shown
 def test_rounding_decides_nothing():
     """The mean of fifteen times 0.1 + 0.1 k is not always that number in floating point."""
     values = {f"t{k}": 0.1 + 0.1 * k for k in range(11)}
-    table = sensitivity_table(
-        cells_of({"m": {t: [v] * 15 for t, v in values.items()}}, {"m": values}), draws=50
-    )
+    table = sensitivity_table(cells_of({"m": {t: [v] * 15 for t, v in values.items()}}, {"m": values}), draws=50)
     assert not table["above_mean"].any() and table["percentile"].eq(0.5).all()
     near = sensitivity_table(cells_of({"m": {"t": [0.1 + 0.2] * 15}}, {"m": {"t": 0.3}}), draws=50).iloc[0]
     assert near["percentile"] == 0.5 and near["at_or_above_best"] and near["at_or_below_worst"]
@@ -107,9 +101,7 @@ def test_a_default_without_any_prompt_is_kept():
 def test_findings_change_with_the_data_and_survive_none():
     cells = random_cells(2, 4, 15)
     turned = cells.assign(score=1 - cells["score"])
-    assert percentiles(sensitivity_table(cells, draws=100)) != percentiles(
-        sensitivity_table(turned, draws=100)
-    )
+    assert percentiles(sensitivity_table(cells, draws=100)) != percentiles(sensitivity_table(turned, draws=100))
     assert percentiles(sensitivity_table(cells.iloc[:0])).findings == ()
 
 
@@ -125,6 +117,5 @@ def test_what_so_few_prompts_can_show_is_said():
 def test_unequal_numbers_of_prompts_are_said():
     cells = cells_of({"m": {"a": [0.1, 0.2, 0.3], "b": [0.1, 0.2]}}, {"m": {"a": 0.2, "b": 0.2}})
     assert any(
-        "unequal numbers of prompts (2 to 3)" in f["text"]
-        for f in completeness(sensitivity_table(cells, draws=50))
+        "unequal numbers of prompts (2 to 3)" in f["text"] for f in completeness(sensitivity_table(cells, draws=50))
     )

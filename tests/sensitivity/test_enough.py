@@ -10,9 +10,7 @@ from helpers.sensitivity.words import enough
 
 
 def test_errors_fall_with_the_square_root_of_the_number_of_prompts():
-    curve = error_curve(random_cells(3, 4, 15), sizes=(4, 16), draws=2000).set_index(["measure", "k"])[
-        "error"
-    ]
+    curve = error_curve(random_cells(3, 4, 15), sizes=(4, 16), draws=2000).set_index(["measure", "k"])["error"]
     assert curve["mean", 4] / curve["mean", 16] == pytest.approx(2, rel=0.15)
 
 

@@ -37,12 +37,8 @@ def test_one_shifted_prompt_among_many_is_found(prompts):
 
 def test_a_p_value_is_no_smaller_than_that_of_a_sign_test():
     """Five units that all favour one prompt by the same amount: 2 * 0.5^5, though the difference has no error at all."""
-    units = pd.DataFrame({"a": [0.1, 0.2, 0.3, 0.4, 0.5]}).assign(
-        b=lambda t: t["a"] + 0.3, c=lambda t: t["a"]
-    )
-    long = (
-        units.rename_axis("query_id").reset_index().melt("query_id", var_name="prompt_id", value_name="score")
-    )
+    units = pd.DataFrame({"a": [0.1, 0.2, 0.3, 0.4, 0.5]}).assign(b=lambda t: t["a"] + 0.3, c=lambda t: t["a"])
+    long = units.rename_axis("query_id").reset_index().melt("query_id", var_name="prompt_id", value_name="score")
     pairs = query_noise(long.assign(model="m", task="T", subset="s", split="test"), draws=50)[1]
     p = pairs.set_index(["prompt_a", "prompt_b"])["p_value"]
     assert p["a", "b"] == 2 * 0.5**5 and p["a", "c"] == 1

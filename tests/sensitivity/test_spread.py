@@ -9,9 +9,7 @@ from helpers.sensitivity.spread import MEASURES, bootstrap_spread, spread, sprea
 
 def test_one_prompt_has_no_spread():
     got = spread(np.array([[0.5]]))
-    assert (
-        all(np.isnan(got[k][0]) for k in ("sd", "cv", "iqr", "range", "mad_median")) and got["mean"][0] == 0.5
-    )
+    assert all(np.isnan(got[k][0]) for k in ("sd", "cv", "iqr", "range", "mad_median")) and got["mean"][0] == 0.5
 
 
 def test_measures_by_hand():
@@ -21,9 +19,7 @@ def test_measures_by_hand():
     assert got["iqr"][0] == 2 and got["mad_median"][0] == pytest.approx(1 / 3)
 
 
-@pytest.mark.parametrize(
-    "scores, reliable", [([0.5, 0.6], True), ([-0.1, 0.12], False), ([0.001, 0.002], False)]
-)
+@pytest.mark.parametrize("scores, reliable", [([0.5, 0.6], True), ([-0.1, 0.12], False), ([0.001, 0.002], False)])
 def test_a_cv_near_zero_mean_is_marked(scores, reliable):
     assert spread(np.array([scores]))["cv_reliable"][0] == reliable
 
@@ -85,11 +81,7 @@ def test_intervals_cover_the_population_at_fifteen_prompts(measure, true, least)
 
 def test_cells_may_have_unequal_numbers_of_prompts_and_holes():
     table = spread_table(cells_of({"a": {"x": [1, 2, 3, np.nan], "y": [1, 2]}}), draws=100).set_index("task")
-    assert (
-        list(table["n_prompts"]) == [3, 2]
-        and list(table["n_missing"]) == [1, 0]
-        and table.loc["x", "mean"] == 2
-    )
+    assert list(table["n_prompts"]) == [3, 2] and list(table["n_missing"]) == [1, 0] and table.loc["x", "mean"] == 2
 
 
 def test_a_cell_of_holes_only_stays_in_the_table():

@@ -39,9 +39,7 @@ def test_components_are_recovered():
     mean = pd.concat([t.set_index("source")["variance"] for t in tables], axis=1).mean(axis=1)
     for source, value in TRUE.items():
         assert mean[source] == pytest.approx(value, rel=0.15 if "residual" in source else 0.8), source
-    assert tables[0]["share"].sum() == pytest.approx(1) and tables[0]["share_on_task"].sum() == pytest.approx(
-        1
-    )
+    assert tables[0]["share"].sum() == pytest.approx(1) and tables[0]["share_on_task"].sum() == pytest.approx(1)
 
 
 def test_holes_and_unequal_prompts_change_little():
@@ -75,8 +73,7 @@ def test_intervals_hold_the_estimate_and_the_finding_names_it():
     table = variance_components(simulated(3, 4, 4))
     part = table.dropna(subset=["share_on_task"])
     assert (
-        (part["share_on_task_low"] <= part["share_on_task"])
-        & (part["share_on_task"] <= part["share_on_task_high"])
+        (part["share_on_task_low"] <= part["share_on_task"]) & (part["share_on_task"] <= part["share_on_task_high"])
     ).all()
     assert "of the variance of scores is wording" in variance(table).findings[0]
     assert variance(table.iloc[:0]).findings == ()

@@ -7,9 +7,7 @@ from board_cells import cells_of
 
 from helpers.sensitivity import words
 
-CELLS = cells_of(
-    {m: {"T": s} for m, s in (("a", [0.5, 0.7]), ("b", [0.5, 0.6]))}, {"a": {"T": 0.8}, "b": {"T": 0.55}}
-)
+CELLS = cells_of({m: {"T": s} for m, s in (("a", [0.5, 0.7]), ("b", [0.5, 0.6]))}, {"a": {"T": 0.8}, "b": {"T": 0.55}})
 
 
 def frame(columns: str, *rows: tuple) -> pd.DataFrame:
@@ -46,9 +44,7 @@ def test_labels_are_counted_over_the_defaults_that_there_are():
 
 @pytest.mark.parametrize("rows, missing", [(STANDING, "2 prompt scores and 1 default"), (STANDING[:2], None)])
 def test_holes_are_counted(rows, missing):
-    assert [f["text"].split(" are missing")[0] for f in words.completeness(rows)] == (
-        [missing] if missing else []
-    )
+    assert [f["text"].split(" are missing")[0] for f in words.completeness(rows)] == ([missing] if missing else [])
 
 
 def test_the_largest_coefficient_of_variation_is_named():
@@ -62,9 +58,7 @@ def test_the_largest_coefficient_of_variation_is_named():
 
 
 def test_shares_of_variance():
-    parts = frame(
-        "source share_on_task", ("model", 0.6), ("prompt", 0.25), ("model x prompt + residual", 0.15)
-    )
+    parts = frame("source share_on_task", ("model", 0.6), ("prompt", 0.25), ("model x prompt + residual", 0.15))
     said = words.variance(parts)
     assert said.title.startswith("25%") and said.title.endswith("(no interval)")
     assert "15% is wording that suits one" in said.findings[0] and "60% is the model" in said.findings[0]
@@ -76,11 +70,7 @@ def test_shares_of_variance():
 def test_pairs_beyond_noise_are_weighed_by_their_number():
     noise = frame("pairs beyond_fdr beyond noise_share", (10, 1.0, 1.0, 0.1), (30, 0.2, 0.4, 0.3))
     said = words.noise(noise)  # 10 and 6 of 40; 10 and 12 of 40
-    assert (
-        said.title.startswith("40%")
-        and "40% of" in said.findings[0]
-        and "(55% at 5% each" in said.findings[0]
-    )
+    assert said.title.startswith("40%") and "40% of" in said.findings[0] and "(55% at 5% each" in said.findings[0]
     assert "explains 20%" in said.findings[0]
 
 
@@ -88,19 +78,14 @@ def test_agreement_counts_the_tasks_whose_w_is_known():
     agreed = frame("task kendall_w q_value", ("T", 0.9, 0.01), ("U", 0.4, 0.3), ("V", np.nan, np.nan))
     said = words.agreement(agreed)
     assert said.title.endswith("1 of 2 tasks")
-    assert (
-        "1 of 2 tasks" in said.findings[0] and "0.65 in the median, 0.40 (U) to 0.90 (T)" in said.findings[0]
-    )
+    assert "1 of 2 tasks" in said.findings[0] and "0.65 in the median, 0.40 (U) to 0.90 (T)" in said.findings[0]
 
 
 def test_traits_that_go_with_the_score_are_named_with_their_interval():
     effects = frame("trait effect low high q_value", ("n_words", 0.3, 0.1, 0.5, 0.01), ("ends_in_colon", 0.0, -1, 1, 0.9),
                     ("rare", *[np.nan] * 4))  # fmt: skip
     said = words.traits(effects)
-    assert (
-        said.title.startswith("1 of 2 traits")
-        and "number of words +0.30 (+0.10 to +0.50)" in said.findings[0]
-    )
+    assert said.title.startswith("1 of 2 traits") and "number of words +0.30 (+0.10 to +0.50)" in said.findings[0]
     assert words.traits(effects[1:]).title.startswith("0 of 1 trait ")
     assert "No trait" in words.traits(effects[1:]).findings[0] and not words.traits(effects[2:]).findings
 

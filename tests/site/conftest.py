@@ -60,11 +60,7 @@ def figures(df: pd.DataFrame) -> list[alt.Chart]:
         color="model:N", tooltip=["prompt", "model", alt.Tooltip("score", format=".3f")],
     )  # fmt: skip
     mean = alt.Chart(shown).mark_tick(color=charts.INK, size=28).encode(x="mean(score):Q", y="task:N")
-    bars = (
-        alt.Chart(shown)
-        .mark_bar()
-        .encode(x="count()", y=alt.Y("model", title=None), column="task", color="model")
-    )
+    bars = alt.Chart(shown).mark_bar().encode(x="count()", y=alt.Y("model", title=None), column="task", color="model")
     return [points + mean, bars.properties(width=220)]
 
 
@@ -111,9 +107,7 @@ def executed_notebook(step: str, name: str) -> Any:
         v4.new_markdown_cell("## Scores\n\nInline $x^2$ and\n\n$$\\frac{a}{b}$$"),
         code(
             "table",
-            display_tables.table(
-                df, name="tbl-scores", caption="Scores", whitespace=["prompt"]
-            )._repr_mimebundle_(),
+            display_tables.table(df, name="tbl-scores", caption="Scores", whitespace=["prompt"])._repr_mimebundle_(),
         ),
         v4.new_markdown_cell("## Figures"),
         *(code(f"charts.show({n})", s._repr_mimebundle_()) for n, s in enumerate(shown)),
@@ -164,10 +158,7 @@ def make_project(root: Path, studies: dict[str, dict[str, Any]] | None = None) -
                 executed_notebook(step, names[step]),
                 folder / "notebooks" / f"{step}_{names[step]}.ipynb",
             )
-            found = [
-                {"step": step, "text": f"{study} {step}: {t}", "figure": f"fig-{names[step]}-0"}
-                for t in HOSTILE
-            ]
+            found = [{"step": step, "text": f"{study} {step}: {t}", "figure": f"fig-{names[step]}-0"} for t in HOSTILE]
             (folder / "findings" / f"{step}.json").write_text(json.dumps(found), encoding="utf-8")
         (folder / "tables").mkdir()
         headline().to_parquet(folder / "tables" / "headline.parquet")

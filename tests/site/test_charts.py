@@ -45,19 +45,14 @@ def test_chart_output_names_no_other_host():
 
 
 def test_hostile_texts_stay_inside_the_specification(hostile):
-    markup = KIT.sub(
-        "", html_of(charts.drawing(bar(hostile), name="fig-x", alt=hostile[1], title=hostile[0]))
-    )
+    markup = KIT.sub("", html_of(charts.drawing(bar(hostile), name="fig-x", alt=hostile[1], title=hostile[0])))
     assert markup.count("<script") == markup.count("</script>") == 1
     assert "<img src=x" not in markup and "{{<" not in markup and "\u202e" not in markup
 
 
 def test_chart_of_no_rows_and_of_container_width_is_shown():
     empty = (
-        alt.Chart(pd.DataFrame({"x": [], "y": []}))
-        .mark_point()
-        .encode(x="x:Q", y="y:Q")
-        .properties(width="container")
+        alt.Chart(pd.DataFrame({"x": [], "y": []})).mark_point().encode(x="x:Q", y="y:Q").properties(width="container")
     )
     assert "data:image/" in html_of(charts.drawing(empty, name="fig-empty", alt="nothing", title="no data"))
 
@@ -132,9 +127,7 @@ def contrast(one: str, other: str) -> float:
     return (light + 0.05) / (dark + 0.05)
 
 
-@pytest.mark.parametrize(
-    "palette", [charts.PALETTE, [charts.DARK[c] for c in charts.PALETTE]], ids=["light", "dark"]
-)
+@pytest.mark.parametrize("palette", [charts.PALETTE, [charts.DARK[c] for c in charts.PALETTE]], ids=["light", "dark"])
 @pytest.mark.parametrize("vision", MACHADO)
 def test_colours_stay_apart_without_one_kind_of_cone(palette, vision):
     seen = [lab(np.array(MACHADO[vision]) @ linear(c)) for c in palette]
@@ -143,9 +136,7 @@ def test_colours_stay_apart_without_one_kind_of_cone(palette, vision):
 
 def test_marks_and_text_have_contrast_on_their_page():
     dark = charts.DARK
-    assert all(
-        contrast(c, charts.PAPER) >= 3 and contrast(dark[c], dark[charts.PAPER]) >= 3 for c in charts.PALETTE
-    )
+    assert all(contrast(c, charts.PAPER) >= 3 and contrast(dark[c], dark[charts.PAPER]) >= 3 for c in charts.PALETTE)
     assert all(contrast(c, charts.PAPER) >= 4.5 for c in (charts.INK, charts.MUTED))
     assert all(contrast(dark[c], dark[charts.PAPER]) >= 4.5 for c in (charts.INK, charts.MUTED))
 
@@ -180,18 +171,14 @@ def test_table_escapes_every_cell_header_and_caption(hostile):
 
 
 def test_table_rounds_to_what_a_column_needs_and_keeps_exact_values():
-    df = pd.DataFrame(
-        {"score": [0.123456, 0.9], "count": [1.0, 2000.0], "big": [1234.56, 7.0], "gap": [np.nan, 0.5]}
-    )
+    df = pd.DataFrame({"score": [0.123456, 0.9], "count": [1.0, 2000.0], "big": [1234.56, 7.0], "gap": [np.nan, 0.5]})
     markup = html_of(display_tables.table(df))
     for shown in (">0.123<", ">0.900<", ">2,000<", ">1,234.6<", ">–<", 'data-v="0.123456"'):
         assert shown in markup
 
 
 def test_table_says_how_many_rows_it_leaves_out():
-    assert "(the first 2 of 1,000 rows)" in html_of(
-        display_tables.table(pd.DataFrame({"x": range(1000)}), max_rows=2)
-    )
+    assert "(the first 2 of 1,000 rows)" in html_of(display_tables.table(pd.DataFrame({"x": range(1000)}), max_rows=2))
 
 
 def test_table_without_rows_or_with_named_index_is_shown():

@@ -127,9 +127,7 @@ def test_the_explorer_of_notebook_05_answers_what_is_typed(lab):
     assert "displacement" in before and "selectivity" in before
     instruction.fill("<b>Name</b> the capital")
     instruction.press("Enter")
-    page.wait_for_function(
-        "before => document.querySelector('.widget-vbox').innerText !== before", arg=before
-    )
+    page.wait_for_function("before => document.querySelector('.widget-vbox').innerText !== before", arg=before)
     query.fill("<i>who</i> is nobody's query")
     query.press("Enter")
     page.wait_for_function("!document.querySelector('.widget-vbox').innerText.includes('selectivity')")
@@ -159,16 +157,10 @@ def test_a_rerun_of_two_steps_changes_no_byte_of_their_tables(tmp_path):
     assert [process.returncode for process in running] == [0, 0], said
     assert "2 ran, 0 reused" in said[0] and "tables, notebooks, logs" in said[0]
     tables = [
-        {
-            p.name: hashlib.sha256(p.read_bytes()).hexdigest()
-            for p in (tmp_path / seed / "tiny" / "tables").iterdir()
-        }
+        {p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in (tmp_path / seed / "tiny" / "tables").iterdir()}
         for seed in ("1", "2")
     ]
-    assert (
-        tables[0] == tables[1]
-        and {"sensitivity.parquet", "headline.parquet", "plans.parquet"} < tables[0].keys()
-    )
+    assert tables[0] == tables[1] and {"sensitivity.parquet", "headline.parquet", "plans.parquet"} < tables[0].keys()
 
 
 def test_a_sweep_that_the_stop_button_ends_goes_on_from_there(lab):

@@ -40,9 +40,7 @@ NO_QUANTITY = {
 
 def _module_of(package: str, name: str) -> str:
     """`room.module` of what is imported: a module itself, or a name of a module or of a room's face."""
-    found = getattr(importlib.import_module(package), name, None) or importlib.import_module(
-        f"{package}.{name}"
-    )
+    found = getattr(importlib.import_module(package), name, None) or importlib.import_module(f"{package}.{name}")
     return (found.__name__ if inspect.ismodule(found) else found.__module__).removeprefix("helpers.")
 
 
@@ -61,10 +59,7 @@ def test_methods_page_defines_what_the_notebooks_use():
 
 def test_every_term_is_defined_by_a_function_on_the_methods_page():
     known = {
-        d.anchor
-        for modules in methods_page.CHAPTERS.values()
-        for m in modules
-        for d in methods_page.definitions(m)
+        d.anchor for modules in methods_page.CHAPTERS.values() for m in modules for d in methods_page.definitions(m)
     }
     entries = glossary.entries()
     assert len(entries) == len({e.anchor for e in entries}) > 15

@@ -29,9 +29,7 @@ def test_rendered_site_has_no_problem(site):
 def test_one_page_per_executed_notebook_and_none_for_others(site):
     pages = sorted(p.relative_to(site / "report").as_posix() for p in site.glob("report/*/*.html"))
     assert pages == [
-        f"{study}/{page}.html"
-        for study in ("demo", "mine")
-        for page in ("03_inflation", "04_leaderboard", "index")
+        f"{study}/{page}.html" for study in ("demo", "mine") for page in ("03_inflation", "04_leaderboard", "index")
     ]
 
 
@@ -67,9 +65,7 @@ def test_shortcodes_and_markup_in_outputs_are_text(site):
 
 
 def test_search_finds_a_word_that_only_one_notebook_holds(site):
-    hits = {
-        e["href"].split("#")[0] for e in json.loads(read(site, "search.json")) if "zanzibar04" in e["text"]
-    }
+    hits = {e["href"].split("#")[0] for e in json.loads(read(site, "search.json")) if "zanzibar04" in e["text"]}
     assert hits == {"report/demo/04_leaderboard.html", "report/mine/04_leaderboard.html"}
 
 
@@ -85,9 +81,7 @@ def test_search_finds_prompts_and_model_names_of_tables_as_plain_text(site, host
         "{{< include",
     ):
         assert text in html.unescape(scores["text"]), text  # Quarto's index holds HTML
-    assert scores["section"] == "Scores" and any(
-        "Kendall" in e["text"] for e in index if "methods" in e["href"]
-    )
+    assert scores["section"] == "Scores" and any("Kendall" in e["text"] for e in index if "methods" in e["href"])
     assert read(site, "report/assets/search.js") == f"window.helpersSearch={read(site, 'search.json')};\n"
 
 
@@ -142,9 +136,7 @@ def program(folder: Path, body: str) -> None:
 
 
 def test_real_quarto_is_preferred(project, monkeypatch):
-    program(
-        project / "bin", 'mkdir -p "$2/_site/report/demo" && echo "<p>by quarto</p>" > "$2/_site/index.html"'
-    )
+    program(project / "bin", 'mkdir -p "$2/_site/report/demo" && echo "<p>by quarto</p>" > "$2/_site/index.html"')
     monkeypatch.setenv("PATH", f"{project / 'bin'}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.delenv("HELPERS_RENDERER", raising=False)
     assert "by quarto" in render_site(project).read_text()
@@ -181,19 +173,14 @@ QUARTO_HEAD = """<head>
 
 def test_tidy_page_links_the_page_and_not_its_folder():
     """A browser shows a list of files for a folder that is opened from the disk."""
-    assert (
-        tidy_page('<a class="x" href="../../">Home</a>', depth=2)
-        == '<a class="x" href="../../index.html">Home</a>'
-    )
+    assert tidy_page('<a class="x" href="../../">Home</a>', depth=2) == '<a class="x" href="../../index.html">Home</a>'
     kept = '<a href="#top"></a><a href="https://example.org/"></a><a href="x.html"></a><a href="/base/"></a>'
     assert tidy_page(kept, depth=0) == kept
 
 
 def test_imported_style_sheets_of_other_hosts_go_and_the_rest_stays(tmp_path):
     sheet = tmp_path / "a.css"
-    sheet.write_text(
-        '@import"https://fonts.example/css2?f=Lato:wght@0,400;0,700&d=swap";a{b:c}@import "own.css";'
-    )
+    sheet.write_text('@import"https://fonts.example/css2?f=Lato:wght@0,400;0,700&d=swap";a{b:c}@import "own.css";')
     tidy_site(tmp_path)
     assert sheet.read_text() == 'a{b:c}@import "own.css";'
 
@@ -204,9 +191,7 @@ def test_module_scripts_run_from_a_file_too(tmp_path):
     tags = [f'<script src="lib/{name}.js" type="module"></script>' for name in ("main", "tabs", "odd")]
     (tmp_path / "index.html").write_text("\n".join(tags))
     (tmp_path / "lib" / "tabs.js").write_text("const n = 41;\nexport function init() { return n + 1; }\n")
-    (tmp_path / "lib" / "main.js").write_text(
-        'import * as tabs from "./tabs.js";\nwindow.found = tabs.init();\n'
-    )
+    (tmp_path / "lib" / "main.js").write_text('import * as tabs from "./tabs.js";\nwindow.found = tabs.init();\n')
     (tmp_path / "lib" / "odd.js").write_text("export default 3;\n")
     tidy_site(tmp_path)
     assert (tmp_path / "index.html").read_text().splitlines() == [

@@ -28,9 +28,7 @@ def tab(browser):
 
 
 def settle(page) -> None:
-    page.wait_for_function(
-        "!document.querySelector('figure.hp-chart:not([data-state=drawn])')", timeout=20_000
-    )
+    page.wait_for_function("!document.querySelector('figure.hp-chart:not([data-state=drawn])')", timeout=20_000)
 
 
 @pytest.mark.parametrize("path", PAGES)
@@ -61,15 +59,11 @@ def test_no_serious_accessibility_violation(site, tab, path, theme):
     tab.goto((site / path).as_uri())
     if theme == "dark":
         tab.locator(".quarto-color-scheme-toggle").first.click()
-        tab.wait_for_function(
-            "document.querySelector('.quarto-dark, [data-scheme=alternate]') !== null", timeout=5000
-        )
+        tab.wait_for_function("document.querySelector('.quarto-dark, [data-scheme=alternate]') !== null", timeout=5000)
     settle(tab)
     tab.evaluate((Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text(encoding="utf-8"))
     found = tab.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
-    bad = [
-        f"{v['id']}: {v['nodes'][0]['html'][:200]}" for v in found if v["impact"] in ("serious", "critical")
-    ]
+    bad = [f"{v['id']}: {v['nodes'][0]['html'][:200]}" for v in found if v["impact"] in ("serious", "critical")]
     assert bad == []
 
 
@@ -91,9 +85,7 @@ def test_tables_are_sorted_and_pages_searched_with_the_keyboard(site, tab):
     tab.keyboard.press("Enter")
     values = [float(v) for v in tab.locator("#tbl-scores tbody td:nth-child(3)").all_inner_texts()]
     assert values == sorted(values)
-    assert tab.evaluate(
-        "[...document.querySelectorAll('main button, main input')].every(e => e.tabIndex === 0)"
-    )
+    assert tab.evaluate("[...document.querySelectorAll('main button, main input')].every(e => e.tabIndex === 0)")
 
 
 def test_picture_is_shown_without_javascript(site, browser):
@@ -116,22 +108,16 @@ def test_charts_follow_the_dark_page(site, tab):
     tab.goto((site / "report/demo/03_inflation.html").as_uri())
     settle(tab)
     tab.locator(".quarto-color-scheme-toggle").first.click()
-    tab.wait_for_function(
-        "[...document.querySelectorAll('figure.hp-chart')].every(f => f.dataset.dark === 'true')"
-    )
+    tab.wait_for_function("[...document.querySelectorAll('figure.hp-chart')].every(f => f.dataset.dark === 'true')")
     settle(tab)
     assert "#e08428" in tab.inner_html("#fig-inflation-0 .hp-plot")
 
 
 def test_charts_are_drawn_beside_an_amd_loader(site, tab):
-    tab.add_init_script(
-        "window.define = function () {}; window.define.amd = {}; window.require = window.define;"
-    )
+    tab.add_init_script("window.define = function () {}; window.define.amd = {}; window.require = window.define;")
     tab.goto((site / "report/demo/03_inflation.html").as_uri())
     settle(tab)
-    own = [
-        e for e in tab.errors if "autocomplete" not in e and "is not a constructor" not in e
-    ]  # Quarto's search box
+    own = [e for e in tab.errors if "autocomplete" not in e and "is not a constructor" not in e]  # Quarto's search box
     assert own == [] and tab.evaluate("typeof window.vegaEmbed") == "function"
 
 
@@ -195,9 +181,7 @@ def test_data_and_tables_are_downloaded_exactly(site, tab, tmp_path):
         ("#tbl-scores", "tbl-scores.csv", None),
     ):
         with tab.expect_download() as waiting:
-            tab.locator(
-                f"{selector} .hp-links button", has_text="Data" if "fig" in selector else "CSV"
-            ).click()
+            tab.locator(f"{selector} .hp-links button", has_text="Data" if "fig" in selector else "CSV").click()
         assert waiting.value.suggested_filename == name
         waiting.value.save_as(tmp_path / name)
         text = (tmp_path / name).read_bytes().decode()

@@ -45,8 +45,6 @@ def test_the_training_lines_are_examples(folder: Path) -> None:
     assert examples["part"].tolist()[1] == "test" and len(examples) == 2
 
 
-@pytest.mark.parametrize(
-    ("text", "kept"), [("Query:", [0, 1]), ("Question:", [0, 1]), ("Questions:", [0, 0])]
-)
+@pytest.mark.parametrize(("text", "kept"), [("Query:", [0, 1]), ("Question:", [0, 1]), ("Questions:", [0, 0])])
 def test_a_blank_makes_a_near_duplicate_from_ten_characters_on(text: str, kept: list[int]) -> None:
     assert representatives([text, f"{text} "], 0.1).tolist() == kept

@@ -50,9 +50,7 @@ def test_a_value_that_does_not_fit_is_named(default, value, words):
     assert words in misfit(default, value)
 
 
-@pytest.mark.parametrize(
-    "default, value", [(None, "x"), (0.1, 1), ([], [1, "a"]), (["a"], []), ("", "x"), (2, 3)]
-)
+@pytest.mark.parametrize("default, value", [(None, "x"), (0.1, 1), ([], [1, "a"]), (["a"], []), ("", "x"), (2, 3)])
 def test_values_that_fit(default, value):
     assert misfit(default, value) is None
 
@@ -99,9 +97,7 @@ def test_plain_papermill_stops_at_an_unknown_parameter(tmp_path):
         nbformat.v4.new_code_cell("from helpers.study.parameters import check_injected\ncheck_injected()"),
     ]
     source = tmp_path / "n.ipynb"
-    nbformat.write(
-        nbformat.v4.new_notebook(cells=cells, metadata={"language_info": {"name": "python"}}), source
-    )
+    nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata={"language_info": {"name": "python"}}), source)
 
     def run(**parameters):
         papermill.execute_notebook(

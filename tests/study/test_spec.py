@@ -98,9 +98,7 @@ def test_nothing_near_lists_what_is_known() -> None:
     assert unknown("task", "zzz", ["a", "b"]) == "unknown task 'zzz'; known: a, b"
 
 
-def test_every_path_of_a_study_may_begin_with_the_home_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_path_of_a_study_may_begin_with_the_home_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     (tmp_path / "data").mkdir()
     study = load_study(written(tmp_path, data_root="~/data"))

@@ -19,9 +19,7 @@ def test_blocks_give_the_best_of_the_whole(top_k: int, monkeypatch: pytest.Monke
     draw = np.random.default_rng(0)
     queries, documents = (draw.standard_normal((n, 8)).astype(np.float32) for n in (10, 24))
     scores, places = SweepEncoder(load_model(ModelSpec(**STATIC)))._top(queries, documents, top_k)
-    unit_queries, unit_documents = (
-        m / np.linalg.norm(m, axis=1, keepdims=True) for m in (queries, documents)
-    )
+    unit_queries, unit_documents = (m / np.linalg.norm(m, axis=1, keepdims=True) for m in (queries, documents))
     whole = unit_queries @ unit_documents.T
     best = np.argsort(-whole, axis=1)[:, :top_k]
     assert places.tolist() == best.tolist()

@@ -24,9 +24,7 @@ def cells(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Path, dic
     folder = tmp_path_factory.mktemp("cells")
     study = tiny_study(folder, [STATIC], ["DemoSTS"])
     sweep_study(study, folder / "run", ROWS, progress=None)
-    return {
-        record["kind"]: (path, record) for path, record in results.current_cells(study, folder / "run", ROWS)
-    }
+    return {record["kind"]: (path, record) for path, record in results.current_cells(study, folder / "run", ROWS)}
 
 
 def exported(folder: Path, cell: tuple[Path, dict[str, Any]], model: dict[str, Any], **keys: Any) -> str:
@@ -105,16 +103,10 @@ def test_stock_mteb_reads_prompts_where_it_is_asked_for_experiments(tmp_path: Pa
         for t in m.task_results
     }
     is_plain = (scores["kind"] == "default") & (scores["model"] == "None")
-    assert read == {
-        (plain, round(score, 6)) for plain, score in zip(is_plain, scores["main_score"], strict=True)
-    }
+    assert read == {(plain, round(score, 6)) for plain, score in zip(is_plain, scores["main_score"], strict=True)}
     alone = [t for m in cache.load_results().model_results for t in m.task_results]
     assert len(alone) == 1  # without asking, the prompts and every other setting are left out
-    told = [
-        json.loads(line) for p in folder.rglob("run_settings.jsonl") for line in p.read_text().splitlines()
-    ]
+    told = [json.loads(line) for p in folder.rglob("run_settings.jsonl") for line in p.read_text().splitlines()]
     assert len(told) == 6 and {t["encode_kwargs"]["dtype"] for t in told} == {"float32"}
-    cut = [
-        t["encode_kwargs"]["truncated_share"]["both"] for t in told if t["encode_kwargs"]["max_length"] == 8
-    ]
+    cut = [t["encode_kwargs"]["truncated_share"]["both"] for t in told if t["encode_kwargs"]["max_length"] == 8]
     assert len(cut) == 3 and min(cut) > 0

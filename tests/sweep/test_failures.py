@@ -75,9 +75,7 @@ def test_a_prompt_whose_vectors_are_not_numbers_or_all_zero_fails_alone(
     assert "not finite" in scores.loc["nan:", "reason"] and "zero" in scores.loc["zero:", "reason"]
 
 
-def test_out_of_memory_in_one_group_leaves_the_others(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_out_of_memory_in_one_group_leaves_the_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
     real = sweep_score.evaluate
 
@@ -151,9 +149,7 @@ def test_the_reason_is_the_first_failure_of_a_chain() -> None:
         ("Tatoeba", "deu-eng", {"sentence1": ["a", "b"], "score": [1.0, 2.0]}),
     ],
 )
-def test_data_that_hold_no_text_fail_alone(
-    tmp_path: Path, task: str, file: str, columns: dict[str, list[Any]]
-) -> None:
+def test_data_that_hold_no_text_fail_alone(tmp_path: Path, task: str, file: str, columns: dict[str, list[Any]]) -> None:
     (tmp_path / "data" / task).mkdir(parents=True)
     pd.DataFrame(columns).to_parquet(tmp_path / "data" / task / f"{file}.parquet")
     broken = {"name": task, "subsets": ["deu-eng"] if task == "Tatoeba" else None}
@@ -221,9 +217,7 @@ def test_the_hubs_503_is_tried_again_with_growing_pauses_then_recorded(tmp_path:
     rows = prompt_rows("DemoSTS", "a:")
     # huggingface_hub makes the pauses; here they are only noted, because they sum up to 23 s per file.
     before = "import time; time.sleep = lambda s: print('pause', s)\n"
-    said = in_a_process(
-        before, tmp_path, rows, HF_HUB_OFFLINE="0", HF_ENDPOINT=f"http://127.0.0.1:{hub.server_port}"
-    )
+    said = in_a_process(before, tmp_path, rows, HF_HUB_OFFLINE="0", HF_ENDPOINT=f"http://127.0.0.1:{hub.server_port}")
     hub.shutdown()
     pauses = {float(line.split()[1]) for line in said.splitlines() if line.startswith("pause")}
     assert {1, 2, 4, 8} <= pauses

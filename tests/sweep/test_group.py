@@ -58,10 +58,7 @@ def smaller(name: str, source: Path, root: Path) -> Path:
         pairs.sample(PAIRS, random_state=0).to_parquet(folder / "test.parquet")
     elif name == "SciFact":
         folder.mkdir(parents=True)
-        parts = {
-            part: pd.read_parquet(source / name / f"{part}.parquet")
-            for part in ("queries", "corpus", "qrels")
-        }
+        parts = {part: pd.read_parquet(source / name / f"{part}.parquet") for part in ("queries", "corpus", "qrels")}
         asked = parts["queries"].sample(QUERIES, random_state=0)
         judged = parts["qrels"][parts["qrels"]["query-id"].isin(asked["_id"])]
         is_judged = parts["corpus"]["_id"].isin(judged["corpus-id"])
@@ -94,12 +91,8 @@ SAMPLED = ("DemoTopicClassification", "DemoTopicClustering")  # one flipped pred
 
 
 @pytest.mark.parametrize("exact", [True, False])
-@pytest.mark.parametrize(
-    "name", ["DemoRetrieval", "DemoSTS", "DemoBitextMining", "TwitterSemEval2015", *SAMPLED]
-)
-def test_a_prompt_gives_the_score_of_stock_mteb_with_the_same_prompt(
-    name: str, exact: bool, tmp_path: Path
-) -> None:
+@pytest.mark.parametrize("name", ["DemoRetrieval", "DemoSTS", "DemoBitextMining", "TwitterSemEval2015", *SAMPLED])
+def test_a_prompt_gives_the_score_of_stock_mteb_with_the_same_prompt(name: str, exact: bool, tmp_path: Path) -> None:
     spec = {"name": "tiny", "weights": f"path:{random_sentence_transformer(tmp_path, 'bert')}"}
     task = {"name": name, "subsets": ["eng-deu"] if name == "DemoBitextMining" else None}
     write_pairs(tmp_path / "data" / "TwitterSemEval2015")
@@ -126,9 +119,7 @@ def write_pairs(folder: Path) -> None:
     pd.DataFrame(rows, columns=["sent1", "sent2", "labels"]).to_parquet(folder / "test.parquet")
 
 
-def test_a_second_run_reuses_every_cell_and_embeds_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_second_run_reuses_every_cell_and_embeds_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     study = tiny_study(tmp_path, [STATIC], ["DemoSTS", "DemoRetrieval"])
     prompts = pd.concat([prompt_rows("DemoSTS", "a:", "b:"), prompt_rows("DemoRetrieval", "c:")])
     first = sweep(study, tmp_path / "run", prompts)
@@ -149,9 +140,7 @@ def test_a_further_prompt_embeds_no_document_again(tmp_path: Path, monkeypatch: 
     import helpers.models.embed as embeddings
 
     real = embeddings.encode
-    monkeypatch.setattr(
-        embeddings, "encode", lambda model, s, p, role: (seen.extend(s), real(model, s, p, role))[1]
-    )
+    monkeypatch.setattr(embeddings, "encode", lambda model, s, p, role: (seen.extend(s), real(model, s, p, role))[1])
     sweep(study, tmp_path / "run", prompt_rows("DemoRetrieval", "a:", "b:"))
     embedded = [s for s in seen if not s.endswith(PROBE_TEXTS)]
     assert len(embedded) == 128 and all(s.startswith("b: ") for s in embedded)
@@ -174,13 +163,11 @@ def test_an_export_is_read_by_stock_mteb_with_the_same_scores(tmp_path: Path) ->
     prompts = prompt_rows("DemoSTS", "Sentence:")
     scores = sweep(study, tmp_path / "run", prompts)
     results.export_mteb(study, tmp_path / "run", prompts)
-    loaded = ResultCache(tmp_path / "run").load_results(
-        load_experiments="match_name", require_model_meta=True
-    )
+    loaded = ResultCache(tmp_path / "run").load_results(load_experiments="match_name", require_model_meta=True)
     read = {
-        (m.model_meta.experiment_kwargs or {}).get("prompt_id", "default"): m.task_results[0].scores["test"][
-            0
-        ]["main_score"]
+        (m.model_meta.experiment_kwargs or {}).get("prompt_id", "default"): m.task_results[0].scores["test"][0][
+            "main_score"
+        ]
         for m in loaded.model_results
     }
     ours = dict(zip(scores["prompt_id"], scores["main_score"], strict=True))
@@ -212,9 +199,7 @@ def test_clustering_scores_do_not_depend_on_the_order_of_prompts(tmp_path: Path)
     study = tiny_study(tmp_path, [STATIC], ["DemoTopicClustering"], baselines=["none"])
     one = sweep(study, tmp_path / "one", prompt_rows("DemoTopicClustering", "a:", "b:"))
     two = sweep(study, tmp_path / "two", prompt_rows("DemoTopicClustering", "b:", "a:"))
-    pd.testing.assert_series_equal(
-        one.set_index("prompt_id")["main_score"], two.set_index("prompt_id")["main_score"]
-    )
+    pd.testing.assert_series_equal(one.set_index("prompt_id")["main_score"], two.set_index("prompt_id")["main_score"])
 
 
 def test_a_truncated_result_is_moved_aside_and_computed_again(tmp_path: Path) -> None:
@@ -248,9 +233,7 @@ def test_changed_data_never_serve_an_old_score(tmp_path: Path, monkeypatch: pyte
 
 def test_a_task_without_data_fails_alone_and_says_why(tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
-    study = tiny_study(
-        tmp_path, [STATIC], ["STS15", "DemoSTS"], data_root=str(tmp_path / "data"), baselines=["none"]
-    )
+    study = tiny_study(tmp_path, [STATIC], ["STS15", "DemoSTS"], data_root=str(tmp_path / "data"), baselines=["none"])
     prompts = pd.concat([prompt_rows("STS15", "a:"), prompt_rows("DemoSTS", "a:")])
     scores = sweep(study, tmp_path / "run", prompts)
     status = scores.groupby("task")["status"].unique().map(list).to_dict()
@@ -268,9 +251,7 @@ def test_killed_in_the_middle_the_next_run_ends_with_the_undisturbed_table(tmp_p
     )
     tasks = ["DemoSTS", "DemoTopicClustering", "DemoRetrieval"]
     study = tiny_study(tmp_path, [STATIC], tasks)
-    prompts = pd.concat(
-        [prompt_rows(t, *(f"prompt {n}:" for n in range(12))) for t in tasks], ignore_index=True
-    )
+    prompts = pd.concat([prompt_rows(t, *(f"prompt {n}:" for n in range(12))) for t in tasks], ignore_index=True)
     prompts.to_parquet(tmp_path / "prompts.parquet")
     command = [
         sys.executable,

@@ -82,9 +82,7 @@ def test_splits_are_scored_with_judgements_of_their_own(tmp_path) -> None:
     }
     right = stock("MLQuestions", {"default": splits})
     assert len(right) == 2
-    assert swept(study_of(tmp_path, {"name": "MLQuestions"}), tmp_path / "run") == pytest.approx(
-        right, abs=1e-9
-    )
+    assert swept(study_of(tmp_path, {"name": "MLQuestions"}), tmp_path / "run") == pytest.approx(right, abs=1e-9)
 
 
 def test_subsets_are_scored_with_rows_of_their_own(tmp_path) -> None:
@@ -136,9 +134,7 @@ def test_all_scored_splits_are_counted(tmp_path) -> None:
 def test_one_task_with_bad_data_does_not_keep_the_others_from_the_plan(tmp_path) -> None:
     write(tmp_path / "data", TASKS["STS"], tables("STS"))
     write(tmp_path / "data", TASKS["Reranking"], tables("Retrieval"))
-    (tmp_path / "p.yml").write_text(
-        f"{{STS15: {{task: ['One:']}}, {TASKS['Reranking']}: {{task: ['One:']}}}}"
-    )
+    (tmp_path / "p.yml").write_text(f"{{STS15: {{task: ['One:']}}, {TASKS['Reranking']}: {{task: ['One:']}}}}")
     prompts = {"source": "file", "file": str(tmp_path / "p.yml"), "levels": ["task"]}
     study = tiny_study(
         tmp_path,
@@ -151,10 +147,7 @@ def test_one_task_with_bad_data_does_not_keep_the_others_from_the_plan(tmp_path)
     table = plan_table(study, tmp_path / "run").set_index("task")
     assert table.loc["STS15", "texts"] == 32 and pd.isna(table.loc[TASKS["Reranking"], "texts"])
     text = plan_text(study, tmp_path / "run")
-    assert (
-        f"cannot run here: task {TASKS['Reranking']}: {TASKS['Reranking']}/top_ranked.parquet is missing"
-        in text
-    )
+    assert f"cannot run here: task {TASKS['Reranking']}: {TASKS['Reranking']}/top_ranked.parquet is missing" in text
 
 
 def test_the_reason_of_a_failed_cell_says_what_was_being_done(tmp_path, monkeypatch) -> None:

@@ -29,9 +29,7 @@ def swept(folder, prompts, function=compass):
 
 def test_the_mean_of_a_left_and_a_right_turn_finds_what_lies_between(tmp_path):
     scores = swept(tmp_path / "run", ["a: ", "b: "]).set_index("prompt")["main_score"]
-    assert (
-        scores["a: "] == scores["b: "] == pytest.approx(1 / np.log2(3), abs=1e-5)
-    )  # the answer stands second
+    assert scores["a: "] == scores["b: "] == pytest.approx(1 / np.log2(3), abs=1e-5)  # the answer stands second
     rows, units = mean_prompt(h.load_run(tmp_path / "run"))
     assert rows["main_score"].tolist() == [1.0] and units["score"].tolist() == [1.0]
 

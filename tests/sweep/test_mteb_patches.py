@@ -62,9 +62,7 @@ def test_texts_are_copied_at_once_and_not_row_by_row(monkeypatch: pytest.MonkeyP
     def given() -> Any:
         decoded.clear()
         rows = Dataset.from_dict({"text": texts})
-        return create_dataloader(
-            rows, task_metadata=DemoTopicClassification.metadata, input_column="text"
-        ).dataset
+        return create_dataloader(rows, task_metadata=DemoTopicClassification.metadata, input_column="text").dataset
 
     assert given()["text"][:] == texts and len(decoded) > 100
     with columns_read_at_once():
@@ -111,9 +109,7 @@ def test_a_model_that_searches_is_given_raw_columns() -> None:
 def test_bitext_mining_embeds_both_sides_without_a_role(monkeypatch: pytest.MonkeyPatch) -> None:
     task, roles, model = load_task(TaskSpec(name="DemoBitextMining", subsets=["eng-deu"])), [], encoder()
     real = model.encode
-    monkeypatch.setattr(
-        model, "encode", lambda *a, **k: (roles.append(k.get("prompt_type")), real(*a, **k))[1]
-    )
+    monkeypatch.setattr(model, "encode", lambda *a, **k: (roles.append(k.get("prompt_type")), real(*a, **k))[1])
     task.evaluate(model, split="test", subsets_to_run=["eng-deu"], encode_kwargs={"batch_size": 32})
     assert roles == [None, None]
     assert searched_with(task, "eng-deu", "test") == model.calls[0][1] != model.calls[1][1]

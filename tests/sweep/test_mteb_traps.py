@@ -91,9 +91,7 @@ def test_t3_a_long_prompt_with_line_breaks_is_stored_and_exported(tmp_path: Path
     ],
     ids=str,
 )
-def test_t4_whatever_can_move_a_score_is_part_of_a_cells_identity(
-    change: dict[str, Any], tmp_path: Path
-) -> None:
+def test_t4_whatever_can_move_a_score_is_part_of_a_cells_identity(change: dict[str, Any], tmp_path: Path) -> None:
     path = random_sentence_transformer(tmp_path, "bert")
     task, rows = load_task(TaskSpec(name="DemoSTS")), prompt_rows("DemoSTS", "a:")
 
@@ -234,9 +232,7 @@ def test_t19_a_querys_instruction_follows_the_query_and_the_prompt_leads(
     encoder = SweepEncoder(model)
     encoder.prefixes = prefixes(model, RETRIEVAL, Prompt(text="Find:"))
     seen = entered(model, monkeypatch)
-    encoder.index(
-        Dataset.from_dict({"id": ["d"], "title": ["Cats"], "text": ["sleep"]}), task_metadata=RETRIEVAL
-    )
+    encoder.index(Dataset.from_dict({"id": ["d"], "title": ["Cats"], "text": ["sleep"]}), task_metadata=RETRIEVAL)
     queries = Dataset.from_dict({"id": ["q"], "text": ["who sleeps"], "instruction": ["no dogs"]})
     encoder.search(queries, task_metadata=RETRIEVAL, top_k=1)
     assert seen == ["Find: who sleeps no dogs", "Cats sleep"]

@@ -126,9 +126,7 @@ def test_without_the_package_the_message_says_how_to_install_it(
 ) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(StudyError, match=r"pip install .*\[ray\]"):
-        sweep_study(
-            study_with(tmp_path, ["DemoSTS"], executor="ray"), tmp_path / "run", prompt_rows("DemoSTS")
-        )
+        sweep_study(study_with(tmp_path, ["DemoSTS"], executor="ray"), tmp_path / "run", prompt_rows("DemoSTS"))
 
 
 def test_the_study_comes_before_the_environment_and_both_before_a_new_cluster(tmp_path: Path) -> None:

@@ -27,13 +27,9 @@ def test_the_estimate_is_near_what_is_sent_and_beyond_a_limit_nothing_is_sent(tm
         "progress": None,
     }
     with serving(vectors) as (state, url):
-        with pytest.raises(
-            StudyError, match=r"model toy: about 31 requests are needed, and server.max_requests is 20"
-        ):
+        with pytest.raises(StudyError, match=r"model toy: about 31 requests are needed, and server.max_requests is 20"):
             h.run_sweep([h.served(url + "/v1", "toy", max_requests=20)], **run)
-        with pytest.raises(
-            StudyError, match=r"about [\d,]+ tokens are needed, and server.max_tokens is 5,000; raise"
-        ):
+        with pytest.raises(StudyError, match=r"about [\d,]+ tokens are needed, and server.max_tokens is 5,000; raise"):
             h.run_sweep([h.served(url + "/v1", "toy", max_tokens=5_000)], **run)
         assert not state.bodies
         given = h.load_run(tmp_path / "run")
@@ -44,9 +40,7 @@ def test_the_estimate_is_near_what_is_sent_and_beyond_a_limit_nothing_is_sent(tm
     assert row["requests_sent"] == len(state.bodies) and 0.6 < len(state.bodies) / row["requests"] <= 1
     assert row["tokens_sent"] == sent and 0.8 < sent / row["tokens"] < 1.25
     assert row["requests_left"] == row["tokens_left"] == 0 and row["problem"] is None
-    assert f"to send to {url}/v1; {len(state.bodies)} and {sent:,} were sent" in plan_text(
-        given.study, given.folder
-    )
+    assert f"to send to {url}/v1; {len(state.bodies)} and {sent:,} were sent" in plan_text(given.study, given.folder)
 
 
 def test_a_limit_that_was_enough_is_enough_after_a_break(tmp_path):

@@ -43,9 +43,7 @@ print(json.dumps([(r.done, r.reused, r.failed) for r in reports]))
     ("wanted", "gpus", "cores", "expected"),
     [(8, 0, 2, 2), (1, 0, 2, 1), (8, 4, 2, 4), (2, 4, 64, 2), (0, 0, 2, 1)],
 )
-def test_one_worker_per_gpu_or_at_most_one_per_core(
-    wanted: int, gpus: int, cores: int, expected: int
-) -> None:
+def test_one_worker_per_gpu_or_at_most_one_per_core(wanted: int, gpus: int, cores: int, expected: int) -> None:
     assert worker_count(wanted, gpus, cores) == expected
 
 

@@ -76,9 +76,7 @@ def test_the_costs_of_a_run_come_from_its_notes(tmp_path: Path) -> None:
     assert measured_costs(study, tmp_path / "run") == found  # reading what is there costs nothing
     sweep_study(study, tmp_path / "run", prompt_rows("DemoSTS", "a:"), progress=None)
     table = scores_table(study, tmp_path / "run", prompt_rows("DemoSTS", "a:"))
-    assert measured_costs(
-        study, tmp_path / "run"
-    ) == [  # the cell of "b:" lies there, but is no part of it now
+    assert measured_costs(study, tmp_path / "run") == [  # the cell of "b:" lies there, but is no part of it now
         Cost("static", "DemoSTS", pytest.approx(table["seconds"].sum()))
     ]
 

@@ -43,12 +43,8 @@ def fail(*given: Any) -> Any:
     raise RuntimeError("no memory")
 
 
-@pytest.mark.parametrize(
-    "change", [{"seed": 7}, {"sweep": {"exact": True}}, {"model": {"max_length": 8}}], ids=str
-)
-def test_going_back_to_an_earlier_setting_shows_its_results_again(
-    change: dict[str, Any], tmp_path: Path
-) -> None:
+@pytest.mark.parametrize("change", [{"seed": 7}, {"sweep": {"exact": True}}, {"model": {"max_length": 8}}], ids=str)
+def test_going_back_to_an_earlier_setting_shows_its_results_again(change: dict[str, Any], tmp_path: Path) -> None:
     before, after, folder = study_of(tmp_path), study_of(tmp_path, **change), tmp_path / "run"
     sweep_study(before, folder, ROWS, progress=None)
     first = shown(before, folder)
@@ -71,9 +67,7 @@ def test_refused_stale_results_are_failed_and_say_why(tmp_path: Path) -> None:
     assert results.export_mteb(refusing, folder, ROWS) == 0
 
 
-def test_a_result_whose_computing_again_fails_is_failed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_result_whose_computing_again_fails_is_failed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "run"
     sweep_study(study_of(tmp_path), folder, ROWS, progress=None)
     shown(study_of(tmp_path), folder)

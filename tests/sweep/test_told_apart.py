@@ -50,9 +50,7 @@ def test_each_side_is_shown() -> None:
 
 
 @pytest.mark.parametrize("broken", ["all", "one"])
-def test_the_probe_never_costs_the_baselines(
-    broken: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_probe_never_costs_the_baselines(broken: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(model: object, first: Prefixes, second: Prefixes, role: object) -> None:
         if broken == "all" or first.query == "one":
             raise StudyError("cannot be applied")
@@ -68,9 +66,7 @@ def test_the_probe_never_costs_the_baselines(
     ]  # fmt: skip
     task = SimpleNamespace(metadata=SimpleNamespace(type="Retrieval"))
     report = SimpleNamespace(failed=0, reasons=[])
-    kept = sweep_compute._applicable(
-        tmp_path, SimpleNamespace(label="m", only_cached=False), task, cells, report
-    )
+    kept = sweep_compute._applicable(tmp_path, SimpleNamespace(label="m", only_cached=False), task, cells, report)
     assert [c.stem for c in kept] == (["none", "default"] if broken == "all" else ["none", "default", "two"])
     assert report.reasons == ["cannot be applied"] * report.failed
     assert sorted(p.name for p in tmp_path.glob("*.error.json"))[0] == "one.error.json"

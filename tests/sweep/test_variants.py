@@ -66,9 +66,7 @@ def test_the_rivals_of_a_model_have_other_weights():
 def cells() -> pd.DataFrame:
     """Two models and a variant of the first with the same order of prompts; the second orders them the other way."""
     up, down = [0.1, 0.2, 0.3, 0.4], [0.4, 0.3, 0.2, 0.1]
-    table = cells_of(
-        {"a": {"T": up}, "a2": {"T": up}, "b": {"T": down}}, {m: {"T": 0.9} for m in ("a", "a2", "b")}
-    )
+    table = cells_of({"a": {"T": up}, "a2": {"T": up}, "b": {"T": down}}, {m: {"T": 0.9} for m in ("a", "a2", "b")})
     return table.assign(variant_of=table["model"].map({"a2": "a"}))
 
 

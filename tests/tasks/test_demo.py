@@ -39,9 +39,7 @@ def test_no_text_occurs_twice_and_no_paraphrase_equals_a_source(name: str, keys:
 
 def test_every_question_has_its_passage_and_no_passage_crosses_the_split() -> None:
     passages = {p["id"] for p in read_jsonl("passages")}
-    by_split = {
-        s: {q["passage_id"] for q in read_jsonl("questions") if q["split"] == s} for s in ("train", "test")
-    }
+    by_split = {s: {q["passage_id"] for q in read_jsonl("questions") if q["split"] == s} for s in ("train", "test")}
     assert by_split["train"] | by_split["test"] <= passages
     assert not by_split["train"] & by_split["test"]
 

@@ -46,9 +46,7 @@ def first_rows(file: str, n: int) -> Callable[[Tables], None]:
 
 
 def more(file: str, **row: Any) -> Callable[[Tables], None]:
-    return lambda files: files.update(
-        {file: pd.concat([files[file], pd.DataFrame([row])], ignore_index=True)}
-    )
+    return lambda files: files.update({file: pd.concat([files[file], pd.DataFrame([row])], ignore_index=True)})
 
 
 DEFECTS = [

@@ -77,8 +77,7 @@ def test_csv_jsonl_parquet_and_python_rows_give_the_same_score_by_mtebs_own_clas
     frame.to_parquet(tmp_path / "a.parquet")
     (tmp_path / "a.jsonl").write_text("\n".join(map(json.dumps, frame.to_dict("records"))), encoding="utf-8")
     specs = [
-        TaskSpec(name="mine", type=kind, data=str(tmp_path / f"a.{e}"))
-        for e in ("csv", "tsv", "parquet", "jsonl")
+        TaskSpec(name="mine", type=kind, data=str(tmp_path / f"a.{e}")) for e in ("csv", "tsv", "parquet", "jsonl")
     ]
     specs += [
         make("mine", frame).write(tmp_path / "one"),
@@ -91,9 +90,7 @@ def test_csv_jsonl_parquet_and_python_rows_give_the_same_score_by_mtebs_own_clas
 
 def test_own_retrieval_equals_the_demo_task_that_holds_the_same_texts(encoder):
     demo = load_task(TaskSpec(name="DemoRetrieval", split="test")).dataset["default"]["test"]
-    mine = given.retrieval_task(
-        "mine", demo["corpus"].to_pandas(), demo["queries"].to_pandas(), demo["relevant_docs"]
-    )
+    mine = given.retrieval_task("mine", demo["corpus"].to_pandas(), demo["queries"].to_pandas(), demo["relevant_docs"])
     stock = load_task(TaskSpec(name="DemoRetrieval", split="test"))
     stock = stock.evaluate(encoder, "test", encode_kwargs={"show_progress_bar": False})["default"]
     import tempfile
@@ -112,18 +109,14 @@ def test_columns_are_mapped_and_texts_are_never_changed(tmp_path):
 
 @pytest.mark.parametrize("sep", [",", ";"])
 def test_a_csv_of_a_spreadsheet_with_semicolons_is_read(tmp_path, sep):
-    (tmp_path / "f.csv").write_text(
-        f"\ufeffquestion{sep}answer\nwho?{sep}me\nwhat?{sep}that\n", encoding="utf-8"
-    )
+    (tmp_path / "f.csv").write_text(f"\ufeffquestion{sep}answer\nwho?{sep}me\nwhat?{sep}that\n", encoding="utf-8")
     task = load_task(TaskSpec(name="mine", type="Retrieval", data=str(tmp_path / "f.csv")))
     assert task.dataset["default"]["test"]["corpus"]["text"][:] == ["me", "that"]
 
 
 def test_of_several_forms_of_judgements_all_mean_the_same():
     made = [
-        given.retrieval_task("t", {"a": "x", "b": "y"}, {"q": "z"}, judged)
-        .files["qrels"]
-        .rows.values.tolist()
+        given.retrieval_task("t", {"a": "x", "b": "y"}, {"q": "z"}, judged).files["qrels"].rows.values.tolist()
         for judged in (
             {"q": {"a": 1}},
             {"q": "a"},

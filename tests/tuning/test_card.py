@@ -39,9 +39,7 @@ def test_model_card_names_data_settings_results_and_limits(tmp_path, recalls):
     data = TuningData("Data <set>", "retrieval", examples, pd.DataFrame({"id": ["z"]}), {})
     base = ModelSpec(name="org/base", revision="abc")
     log = pd.DataFrame({"step": [0, 9]})
-    made = ModelSpec(
-        name="local/base-x", label="distractor, seed 7", weights=f"path:{tmp_path}/distractor-seed7"
-    )
+    made = ModelSpec(name="local/base-x", label="distractor, seed 7", weights=f"path:{tmp_path}/distractor-seed7")
     identity = {"base": {"torch": "2"}}
     tuned = Tuned("distractor", 7, tmp_path, spec.settings("distractor"), made, log, 1.0, False, identity)
     text = write_card(tuned, base, spec, data, recalls, "demo").read_text()

@@ -91,9 +91,7 @@ def test_shared_queries_and_targets_form_one_group():
 
 
 def test_no_target_and_no_query_crosses_the_parts():
-    table = examples(
-        200, target=[f"passage {i // 2}" for i in range(200)], query=[f"q {i // 4}" for i in range(200)]
-    )
+    table = examples(200, target=[f"passage {i // 2}" for i in range(200)], query=[f"q {i // 4}" for i in range(200)])
     out = split_by_target(table, 0.2, 0.3, seed=1)
     assert out.groupby("target")["split"].nunique().max() == 1
     assert out.groupby("query")["split"].nunique().max() == 1

@@ -28,9 +28,7 @@ def test_query_side_negatives_help_among_paraphrases_and_the_ablation_does_not(t
     ]
     test = searches(data.sets("test"), spec)
     models = compared(study, tmp_path, tuned, {})
-    scores = stacked(
-        {(preset, seed): query_scores(model, test, study.seed) for preset, seed, model in models}
-    )
+    scores = stacked({(preset, seed): query_scores(model, test, study.seed) for preset, seed, model in models})
     table = recall_table(scores, 2000, 42)
     at = table[table["metric"] == "recall_at_1"].set_index(["preset", "pool"])
     gained, still = at.loc[("distractor", "paraphrase")], at.loc[("ablation", "paraphrase")]

@@ -61,9 +61,7 @@ def test_paired_interval_covers_and_knows_its_limits():
     d = rng.normal(0.3, 1.0, 400)
     low, high = paired_interval([d], 4000, 1)
     half = 1.96 * d.std() / 20
-    assert low == pytest.approx(d.mean() - half, abs=0.01) and high == pytest.approx(
-        d.mean() + half, abs=0.01
-    )
+    assert low == pytest.approx(d.mean() - half, abs=0.01) and high == pytest.approx(d.mean() + half, abs=0.01)
     assert np.isnan(paired_interval([np.array([1.0])], 100, 0)).all()
     assert np.isnan(paired_interval([d], 0, 0)).all()
 

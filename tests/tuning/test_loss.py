@@ -40,9 +40,7 @@ def test_texts_are_numbered_by_identity(encoder):
 
 
 def test_candidates_of_a_row_by_hand():
-    labels = torch.tensor(
-        [[0, 1], [2, 0]]
-    )  # columns: positives of both rows, then first negatives of both rows
+    labels = torch.tensor([[0, 1], [2, 0]])  # columns: positives of both rows, then first negatives of both rows
     assert excluded(labels, in_batch=False, mask_false=False).tolist() == [[0, 1, 0, 1], [1, 0, 1, 0]]
     assert excluded(labels, in_batch=True, mask_false=False).tolist() == [[0, 0, 0, 0], [0, 0, 0, 0]]
     assert excluded(labels, in_batch=True, mask_false=True).tolist() == [[0, 0, 0, 1], [0, 0, 0, 0]]

@@ -35,9 +35,7 @@ def test_rewards_of_a_ranking_by_hand():
 
 
 def test_baseline_is_the_mean_of_the_other_draws():
-    assert leave_one_out(torch.tensor([[1.0], [0.0], [0.5]])).flatten().tolist() == pytest.approx(
-        [0.75, -0.75, 0.0]
-    )
+    assert leave_one_out(torch.tensor([[1.0], [0.0], [0.5]])).flatten().tolist() == pytest.approx([0.75, -0.75, 0.0])
 
 
 def test_gradient_equals_the_exact_one_on_the_circle():
@@ -46,9 +44,7 @@ def test_gradient_equals_the_exact_one_on_the_circle():
     grid = (np.arange(n) + 0.5) / n * 2 * np.pi
     density = [np.exp(kappa * np.cos(grid - a)) for a in angles]
     q, t, o = (f / f.sum() for f in density)
-    gap = (
-        np.cos(grid[:, None] - grid)[:, :, None] - np.cos(grid[:, None] - grid)[:, None, :]
-    )  # query, target, other
+    gap = np.cos(grid[:, None] - grid)[:, :, None] - np.cos(grid[:, None] - grid)[:, None, :]  # query, target, other
     wins = np.where(np.abs(gap) < 1e-9, 0.5, gap > 0)  # equal with probability 0 off the grid
     given_query = np.einsum("qto,t,o->q", wins, t, o)
     given_target = np.einsum("qto,q,o->t", wins, q, o)
@@ -59,9 +55,7 @@ def test_gradient_equals_the_exact_one_on_the_circle():
     rows = 20_000
     point = torch.stack([theta.cos(), theta.sin()], dim=1)
     settings = RelerSpec(kappa=kappa, samples=8, projection=False)
-    loss, mean = policy_loss(
-        point[:1].expand(rows, 2), point[1:].expand(rows, 2, 2), settings, None, seeded()
-    )
+    loss, mean = policy_loss(point[:1].expand(rows, 2), point[1:].expand(rows, 2, 2), settings, None, seeded())
     loss.backward()
     assert mean.item() == pytest.approx((q * given_query).sum(), abs=0.005)
     assert loss.item() == pytest.approx(1 - mean.item())

@@ -90,9 +90,7 @@ def test_trained_once_saved_as_a_model_and_reused(tmp_path):
     log = first.log.set_index("step")
     assert log.index[log["loss"].notna()].tolist() == [1, 2, 3, 4]
     assert log.index[log["dev_recall_at_1_paraphrase"].notna()].tolist() == [0, 2, 4]
-    assert not torch.equal(
-        weights(first.folder), weights(Path(study.models[0].weights.removeprefix("path:")))
-    )
+    assert not torch.equal(weights(first.folder), weights(Path(study.models[0].weights.removeprefix("path:"))))
     vectors = load_model(first.spec).embed(["a text"], prefix="Instruct: x\nQuery: ")
     assert vectors.shape == (1, 32) and load_model(first.spec).st.max_seq_length == 64
 
@@ -164,9 +162,7 @@ def test_other_presets_train_and_save_ordinary_models(tmp_path, preset):
 
 
 def test_early_stopping_keeps_the_best_checkpoint(tmp_path):
-    study = study_of(
-        tmp_path, training={"max_steps": 20, "learning_rate": 1e-12, "eval_steps": 1, "early_stopping": 2}
-    )
+    study = study_of(tmp_path, training={"max_steps": 20, "learning_rate": 1e-12, "eval_steps": 1, "early_stopping": 2})
     made = train(study, tmp_path / "run")[0]
     assert made.log["step"].max() < 20  # nothing is learnt at this rate, so it stops after two measurements
 

@@ -26,9 +26,7 @@ def tuned_at(folder, preset: str) -> Tuned:
 def test_what_cannot_be_loaded_is_left_out_and_the_others_are_measured(tmp_path):
     failed: dict[str, str] = {}
     tuned = [tuned_at(tmp_path / "absent", "lora")]
-    seen = [
-        (preset, seed) for preset, seed, _ in compared(study_of(tmp_path), tmp_path, tuned, failed, quiet)
-    ]
+    seen = [(preset, seed) for preset, seed, _ in compared(study_of(tmp_path), tmp_path, tuned, failed, quiet)]
     assert seen == [("baseline", -1)]
     assert list(failed) == ["lora, seed 1"] and "absent" in failed["lora, seed 1"]
 

@@ -154,10 +154,7 @@ def test_the_plain_query_and_the_controls_are_no_instructions():
 
 def test_losses_and_gains_are_called_so():
     said = words.side_effects(effects())
-    assert (
-        "fell in 2 and rose in 1 of 4 cases" in said.title
-        and "3 of the 4 with an interval" in said.findings[0]
-    )
+    assert "fell in 2 and rose in 1 of 4 cases" in said.title and "3 of the 4 with an interval" in said.findings[0]
     assert "loss is -0.2000 (A and B)" in said.findings[0] and "gain is +0.2000 (C)" in said.findings[0]
     lost = words.side_effects(effects()[:2]).findings[0]
     assert "no task shows a gain" in lost

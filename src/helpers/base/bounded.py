@@ -13,9 +13,7 @@ from typing import Any, TypeVar
 
 Value = TypeVar("Value")
 
-
 ANSWER = 8 * 2**20  # bytes of one answer after decompression; a chat completion has some kilobytes
-
 
 RATIO, LEAST, MOST = 100, 64 * 2**20, 4 * 2**30  # of an archive's content; JSON packs 10 to 50 times smaller
 
@@ -43,9 +41,7 @@ def read_answer(response: Any, most: int = ANSWER, seconds: float | None = None)
     finally:
         response.close()
     told = [(k, v) for k, v in response.headers.multi_items() if k.lower() not in PACKING]
-    return type(response)(
-        response.status_code, headers=told, content=b"".join(parts), request=response.request
-    )
+    return type(response)(response.status_code, headers=told, content=b"".join(parts), request=response.request)
 
 
 PACKING = ("content-encoding", "content-length", "transfer-encoding")

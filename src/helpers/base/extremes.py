@@ -14,9 +14,9 @@ def pick_weights(n: int, k: int) -> np.ndarray:
     i = np.arange(n)
     free = n - 1 - i
     with np.errstate(invalid="ignore"):
-        log = (
-            special.gammaln(free + 1) - special.gammaln(k) - special.gammaln(np.maximum(free - k + 2, 1))
-        ) - (special.gammaln(n + 1) - special.gammaln(k + 1) - special.gammaln(n - k + 1))
+        log = (special.gammaln(free + 1) - special.gammaln(k) - special.gammaln(np.maximum(free - k + 2, 1))) - (
+            special.gammaln(n + 1) - special.gammaln(k + 1) - special.gammaln(n - k + 1)
+        )
     return np.where(free >= k - 1, np.exp(log), 0.0)
 
 
@@ -37,10 +37,7 @@ def extreme_scores(cells: pd.DataFrame, end: str, with_default: bool = False) ->
     sign = {"best": 1, "worst": -1}[end]
     known = cells[cells["score"].notna()]
     default = known[known["kind"] == "default"].groupby(CELL, observed=True)["score"].mean()
-    prompts = {
-        k: g.to_numpy(float)
-        for k, g in known[known["kind"] == "prompt"].groupby(CELL, observed=True)["score"]
-    }
+    prompts = {k: g.to_numpy(float) for k, g in known[known["kind"] == "prompt"].groupby(CELL, observed=True)["score"]}
     fewest = numbers_of_prompts(cells)["fewest"]
     found = dict(default) if with_default else {}
     for (model, task), scores in prompts.items():
@@ -48,12 +45,6 @@ def extreme_scores(cells: pd.DataFrame, end: str, with_default: bool = False) ->
         if (model, task) in found:
             ordered = np.maximum(ordered, sign * default[model, task])
         k = int(fewest[task])
-        found[model, task] = sign * float(
-            ordered[0] if k == len(ordered) else pick_weights(len(ordered), k) @ ordered
-        )
-    index = (
-        pd.MultiIndex.from_tuples(found, names=CELL)
-        if found
-        else pd.MultiIndex.from_arrays([[], []], names=CELL)
-    )
+        found[model, task] = sign * float(ordered[0] if k == len(ordered) else pick_weights(len(ordered), k) @ ordered)
+    index = pd.MultiIndex.from_tuples(found, names=CELL) if found else pd.MultiIndex.from_arrays([[], []], names=CELL)
     return pd.Series(list(found.values()), index=index, dtype=float).sort_index()

@@ -42,8 +42,7 @@ def write_json(path: Path, content: Any) -> None:
     """Write readable JSON with sorted keys, whole or not at all."""
     with replacing(path) as temporary:
         temporary.write_text(
-            json.dumps(content, ensure_ascii=False, indent=1, sort_keys=True, default=str) + "\n",
-            encoding="utf-8",
+            json.dumps(content, ensure_ascii=False, indent=1, sort_keys=True, default=str) + "\n", encoding="utf-8"
         )
 
 

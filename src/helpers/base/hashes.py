@@ -15,9 +15,7 @@ from helpers.base.files import read_json, write_json
 
 STORE = ".hashes.json"
 
-
 SETTLED_NS = 2 * 10**9  # a file changed so recently may change again within one tick of its clock
-
 
 _KNOWN: dict[str, list[Any]] = {}  # of this process: path -> [what the system says of the file, hash]
 

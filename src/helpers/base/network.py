@@ -21,8 +21,7 @@ def go_offline() -> None:
 def may_pass(error: BaseException) -> bool:
     """Whether trying again can help: the network or a file system that hiccups, but no full disk or missing file."""
     return isinstance(error, (ConnectionError, TimeoutError, OSError)) and (
-        getattr(error, "errno", None) not in LASTING
-        and not isinstance(error, (FileNotFoundError, PermissionError))
+        getattr(error, "errno", None) not in LASTING and not isinstance(error, (FileNotFoundError, PermissionError))
     )
 
 

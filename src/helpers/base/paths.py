@@ -19,9 +19,7 @@ from helpers.base.errors import StudyError
 
 LONGEST = 200  # bytes of one part, so that a suffix and a temporary name beside it still fit into 255
 
-
 _RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?$", re.IGNORECASE)  # devices of Windows
-
 
 _LIKE_OURS = re.compile(r"-[0-9a-f]{6}$")
 

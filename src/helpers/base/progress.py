@@ -9,9 +9,7 @@ from typing import Any
 
 Say = Callable[[str], None]
 
-
 EVERY = 25.0  # seconds between two lines about one piece of work; a console shows a sign of life after 30
-
 
 LONGEST = 200  # characters of such a line
 
@@ -34,9 +32,7 @@ class Progress:
         if say is print and total > 1 and in_lab():
             from tqdm.notebook import tqdm
 
-            self.bar = tqdm(
-                total=total, unit=unit, disable=False
-            )  # others are off, see `helpers.base.terminal`
+            self.bar = tqdm(total=total, unit=unit, disable=False)  # others are off, see `helpers.base.terminal`
 
     def step(self, line: str) -> None:
         if self.bar is not None:
@@ -60,10 +56,7 @@ class Watch:
     def __init__(self, say: Say, about: str) -> None:
         self.say, self.about = say, about
         self.scores = (0, 0)
-        self.since = (
-            time.monotonic(),
-            0,
-        )  # when scoring began after the last pass, and the scores that there were
+        self.since = (time.monotonic(), 0)  # when scoring began after the last pass, and the scores that there were
         self.said = self.began = time.monotonic()
 
     def tell_scores(self, done: int, total: int) -> None:
@@ -86,9 +79,7 @@ class Watch:
         self.said = now
         scores = f"{self.scores[0]} of {self.scores[1]} scores" if self.scores[1] else ""
         left = f"about {clock((now - began) / done * (total - done))} left" if done else ""
-        told = ", ".join(
-            part for part in (scores, texts, left + (" of these" if left and texts else "")) if part
-        )
+        told = ", ".join(part for part in (scores, texts, left + (" of these" if left and texts else "")) if part)
         self.say(f"{self.about}: {told}"[:LONGEST])
 
 

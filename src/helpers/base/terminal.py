@@ -12,15 +12,9 @@ from typing import Any
 from helpers.base.visible import for_terminal
 
 # What libraries read when they are imported: in the kernels, workers and programs that this process starts.
-QUIET = {
-    "TQDM_DISABLE": "1",
-    "HF_HUB_DISABLE_PROGRESS_BARS": "1",
-    "HF_DATASETS_DISABLE_PROGRESS_BARS": "1",
-}
-
+QUIET = {"TQDM_DISABLE": "1", "HF_HUB_DISABLE_PROGRESS_BARS": "1", "HF_DATASETS_DISABLE_PROGRESS_BARS": "1"}
 
 UTF8 = {"PYTHONUTF8": "1", "PYTHONIOENCODING": "utf-8:backslashreplace"}
-
 
 GONE = (errno.EPIPE, errno.EIO, errno.EBADF)  # nobody reads any more: `| head`, a closed window
 

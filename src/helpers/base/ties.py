@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike
 
 TOLERANCE = 1e-9
 
-
 NEAR_ZERO = 1e-12
 
 

@@ -14,7 +14,6 @@ INVISIBLE = re.compile(
     "\ufff9-\ufffb\U000e0000-\U000e007f]"
 )
 
-
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 

@@ -18,9 +18,7 @@ from helpers.base.errors import StudyError
 
 LARGEST = 16 * 2**20  # bytes of a file
 
-
 MOST_NODES = 1_000_000  # of a file whose aliases (*name) are all written out
-
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -46,9 +44,7 @@ def read_text(path: Path, name: str = "") -> str:
     except FileNotFoundError:
         raise StudyError(f"there is no file '{name}'") from None
     except UnicodeDecodeError as error:
-        raise StudyError(
-            f"{name}: not readable as UTF-8 text (byte {error.start + 1}); save it as UTF-8"
-        ) from None
+        raise StudyError(f"{name}: not readable as UTF-8 text (byte {error.start + 1}); save it as UTF-8") from None
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise StudyError(f"{name[:80]}: cannot be read ({reason})") from None
@@ -67,9 +63,7 @@ def parse_yaml(text: str, name: str) -> Any:
         mark = getattr(error, "problem_mark", None)
         where = f" line {mark.line + 1}, column {mark.column + 1}:" if mark is not None else ""
         told = getattr(error, "problem", None) or getattr(error, "reason", None) or str(error)
-        raise StudyError(
-            f"{name}:{where} not readable as YAML: {' '.join(str(told).split())[:200]}"
-        ) from None
+        raise StudyError(f"{name}:{where} not readable as YAML: {' '.join(str(told).split())[:200]}") from None
     except RecursionError:
         raise StudyError(f"{name}: nested too deeply; a usable file has a few levels") from None
     except ValueError as error:  # of ours, and of a number or date that Python cannot hold

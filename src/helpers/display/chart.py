@@ -24,10 +24,8 @@ from helpers.display.tables import NO_MATH, Html, escaped
 # Ink, secondary ink and lines of the light page; `site/helpers.js` exchanges each for its partner on a dark page.
 INK, MUTED, GRID, PAPER = "#20262e", "#57606c", "#dfe3e8", "#ffffff"
 
-
 # Seven hues that stay apart for the three dichromacies (smallest CIELAB distance 20) with at least 3:1 on paper.
 PALETTE = ["#386ae1", "#c8841f", "#0e9d7a", "#7a2f9f", "#8d2f0c", "#565c66", "#570f2e"]
-
 
 DARK = {
     INK: "#e4e8ee", MUTED: "#a3adba", GRID: "#343b45", PAPER: "#16191d",
@@ -35,22 +33,16 @@ DARK = {
     "#8d2f0c": "#cb5062", "#565c66": "#9298a2", "#570f2e": "#f1e79a",
 }  # fmt: skip
 
-
 # Tiles and the numbers on them keep their colours on a dark page, so none of these stands in DARK.
 SEQUENTIAL = ["#e3ebfb", "#a9c1f5", "#6d94ec", "#396be1", "#1f459f", "#102659"]
 
-
 DIVERGING = ["#8e300d", "#c98520", "#ecd9b4", "#f1f2f4", "#b9cbf5", "#6d94ec", "#1f459f"]
-
 
 ON_DARK_TILE, ON_LIGHT_TILE = "#fefefe", "#1f252d"
 
-
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', 'Noto Sans', sans-serif"
 
-
 SVG_LIMIT = 150_000  # bytes of a static picture from which a PNG is lighter than the SVG
-
 
 MAX_ROWS = 20_000
 
@@ -100,9 +92,7 @@ def drawing(chart: Any, name: str, alt: str, title: str) -> Html:
     scripts do not run the picture stays.
     """
     if not re.fullmatch(r"[A-Za-z][\w-]*", name):
-        raise ValueError(
-            f"chart name '{name}' must be usable as an anchor: a letter, then letters, digits, '-', '_'"
-        )
+        raise ValueError(f"chart name '{name}' must be usable as an anchor: a letter, then letters, digits, '-', '_'")
     spec = _cleaned(chart.to_dict())
     figure = (
         f'<figure class="hp-chart {NO_MATH}" id="{name}" data-title="{escaped(title)}">'
@@ -128,9 +118,7 @@ def picture(spec: dict[str, Any]) -> str:
 def _few_colours(png: bytes) -> bytes:
     """The same picture with a palette of 128 colours: about an eighth of the bytes, and charts have flat colours."""
     small = io.BytesIO()
-    Image.open(io.BytesIO(png)).convert("RGB").quantize(128, dither=Image.Dither.NONE).save(
-        small, "PNG", optimize=True
-    )
+    Image.open(io.BytesIO(png)).convert("RGB").quantize(128, dither=Image.Dither.NONE).save(small, "PNG", optimize=True)
     return small.getvalue()
 
 

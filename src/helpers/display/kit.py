@@ -25,9 +25,7 @@ def site_file(name: str) -> str:
     for root in [*roots, Path(__file__).resolve().parents[3]]:
         if (root / "site" / name).is_file():
             return (root / "site" / name).read_text(encoding="utf-8")
-    raise FileNotFoundError(
-        f"site/{name} is missing; install the package from its checkout: pip install -e ."
-    )
+    raise FileNotFoundError(f"site/{name} is missing; install the package from its checkout: pip install -e .")
 
 
 @functools.cache

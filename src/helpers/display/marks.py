@@ -98,19 +98,13 @@ def mean(base: Any, x: str | alt.X, *, size: int = 19) -> Any:
 
 def default(base: Any, x: str | alt.X, *, size: int = 110) -> Any:
     """What a model gets with its default prompt: a diamond with an edge of ink."""
-    return base.mark_point(
-        shape="diamond", size=size, filled=True, color=PALETTE[1], stroke=INK, strokeWidth=1
-    ).encode(x=_axis(x))
+    return base.mark_point(shape="diamond", size=size, filled=True, color=PALETTE[1], stroke=INK, strokeWidth=1).encode(
+        x=_axis(x)
+    )
 
 
 def interval(
-    base: Any,
-    low: str | alt.X,
-    high: str,
-    *,
-    width: float = 2.5,
-    colour: str | None = PALETTE[0],
-    **mark: Any,
+    base: Any, low: str | alt.X, high: str, *, width: float = 2.5, colour: str | None = PALETTE[0], **mark: Any
 ) -> Any:
     """A bar from `low` to `high`; `colour=None` where the base encodes it."""
     if colour is not None:
@@ -146,9 +140,7 @@ def tiles(base: Any, colour: alt.Color, form: str, dark: str, *, font: int = 11)
     colour: the encoding, `alt.Color("wins:Q", …)`; its field is the number. dark: which tiles are dark, `"datum.wins > 0.5"`.
     """
     squares = base.mark_rect(stroke="#ffffff", strokeWidth=1).encode(color=colour)
-    number = base.mark_text(fontSize=font).encode(
-        text=alt.Text(colour["shorthand"], format=form), color=tile_ink(dark)
-    )
+    number = base.mark_text(fontSize=font).encode(text=alt.Text(colour["shorthand"], format=form), color=tile_ink(dark))
     return squares, number
 
 
@@ -159,11 +151,7 @@ def tile_ink(dark: str) -> Any:
 
 def reference(value: float = 0.0, axis: str = "x") -> Any:
     """A dashed line at one value of an axis."""
-    return (
-        alt.Chart(pd.DataFrame({"at": [value]}))
-        .mark_rule(strokeDash=[4, 3], color=INK)
-        .encode(**{axis: "at:Q"})
-    )
+    return alt.Chart(pd.DataFrame({"at": [value]})).mark_rule(strokeDash=[4, 3], color=INK).encode(**{axis: "at:Q"})
 
 
 def chosen(names: Sequence[str], colours: Sequence[str] = PALETTE) -> alt.Scale:
@@ -180,9 +168,7 @@ def task_rows(layer: Any, field: str = "task") -> Any:
 def panels(layer: Any, data: pd.DataFrame, field: str, click: alt.Parameter, **size: Any) -> Any:
     """A panel per value of a field, each with axes and rows of its own, below one another; a click counts in all."""
     views = [
-        layer.transform_filter(alt.datum[field] == value).properties(
-            title=alt.TitleParams(value, fontSize=12), **size
-        )
+        layer.transform_filter(alt.datum[field] == value).properties(title=alt.TitleParams(value, fontSize=12), **size)
         for value in dict.fromkeys(data[field])
     ]
     with warnings.catch_warnings():  # that the selection is one and the same in all panels is what is wanted

@@ -16,15 +16,11 @@ from helpers.display.kit import table_kit
 
 _OUTER = re.compile(r"^ +| +$| {2,}|(?<=\n) +| +(?=\n)")
 
-
 NO_MATH = "mathjax_ignore tex2jax_ignore"  # JupyterLab would set `$x$` in data as a formula
-
 
 WIDE = 28  # characters up to which a cell keeps to one line
 
-
 WIDER = 120  # and that get a wider column, so that a row of a scrolling table is not tall
-
 
 LONG = 300  # characters of a cell beyond which the site folds it
 
@@ -68,17 +64,11 @@ def findings(sentences: Iterable[str | dict[str, str]], heading: str = "") -> Ht
     if not items:
         items, plain = ["<li>The data allow no finding.</li>"], ["- The data allow no finding."]
     title = f"<p><strong>{html.escape(heading)}</strong></p>" if heading else ""
-    return Html(
-        f'<div class="hp-findings {NO_MATH}">{title}<ul>{"".join(items)}</ul></div>', "\n".join(plain)
-    )
+    return Html(f'<div class="hp-findings {NO_MATH}">{title}<ul>{"".join(items)}</ul></div>', "\n".join(plain))
 
 
 def table(
-    df: pd.DataFrame,
-    name: str = "",
-    caption: str = "",
-    max_rows: int | None = None,
-    whitespace: Iterable[str] = (),
+    df: pd.DataFrame, name: str = "", caption: str = "", max_rows: int | None = None, whitespace: Iterable[str] = ()
 ) -> Html:
     """Show a data frame as an escaped HTML table.
 
@@ -87,9 +77,7 @@ def table(
     sorting use the exact values. On the site, long tables can be sorted, searched and downloaded.
     """
     flat = df.reset_index() if any(n is not None for n in df.index.names) else df
-    flat = flat.set_axis(
-        [" · ".join(map(str, c)) if isinstance(c, tuple) else str(c) for c in flat.columns], axis=1
-    )
+    flat = flat.set_axis([" · ".join(map(str, c)) if isinstance(c, tuple) else str(c) for c in flat.columns], axis=1)
     shown = flat if max_rows is None else flat.head(max_rows)
     seen = set(whitespace)
     texts = [_cells(shown.iloc[:, k], str(c) in seen) for k, c in enumerate(shown.columns)]
@@ -104,9 +92,7 @@ def table(
         for c, number in zip(shown.columns, numeric, strict=True)
     )
     body = "".join(
-        "<tr>"
-        + "".join(_td(texts[k][row], shown.iat[row, k], numeric[k]) for k in range(shown.shape[1]))
-        + "</tr>"
+        "<tr>" + "".join(_td(texts[k][row], shown.iat[row, k], numeric[k]) for k in range(shown.shape[1])) + "</tr>"
         for row in range(len(shown))
     )
     if not len(shown):

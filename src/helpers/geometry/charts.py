@@ -83,9 +83,7 @@ def shift(quadrants: pd.DataFrame) -> alt.TopLevelMixin:
     if "gain_low" in rows:
         bars = base.mark_rule(opacity=0.25)
         layers.append(bars.encode(x="displacement:Q", y="gain_low:Q", y2="gain_high:Q"))
-    return choice.on(
-        _by_set(alt.layer(*layers, points), rows).resolve_scale(x="independent", y="independent")
-    )
+    return choice.on(_by_set(alt.layer(*layers, points), rows).resolve_scale(x="independent", y="independent"))
 
 
 def relevance(geometry: pd.DataFrame) -> alt.TopLevelMixin:

@@ -62,9 +62,7 @@ class Explorer:
             others = np.where(np.isin(np.arange(len(before)), wanted), -np.inf, before)
             n = self.vectors[[int(others.argmax())]]
             metrics |= {
-                m: float(values[0])
-                for m, values in pair_geometry(q, p, a, n, np.array([0])).items()
-                if m in MEASURES
+                m: float(values[0]) for m, values in pair_geometry(q, p, a, n, np.array([0])).items() if m in MEASURES
             }
         return Look(nearest, metrics)
 
@@ -76,9 +74,7 @@ class Explorer:
 
         queries = list(self.chosen.search.queries.values())
         wide, answer = widgets.Layout(width="95%"), widgets.HTML()
-        instruction = widgets.Text(
-            "Retrieve the answer to the question.", description="instruction", layout=wide
-        )
+        instruction = widgets.Text("Retrieve the answer to the question.", description="instruction", layout=wide)
         query = widgets.Combobox(value=queries[0], options=queries, description="query", layout=wide)
 
         def update(_: Any = None) -> None:
@@ -96,6 +92,4 @@ class Explorer:
         """Numbers of the relevant targets of a query of the set; none for another text."""
         searched = self.chosen.search
         key = next((k for k, text in searched.queries.items() if text == query), None)
-        return (
-            [] if key is None else [self.ids.index(t) for t, gain in searched.qrels[key].items() if gain > 0]
-        )
+        return [] if key is None else [self.ids.index(t) for t, gain in searched.qrels[key].items() if gain > 0]

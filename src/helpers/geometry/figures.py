@@ -11,9 +11,7 @@ from helpers.geometry.relevance import quadrants, relevance_table
 
 def structure(geometry: pd.DataFrame) -> Figure:
     """Figure 1 of study 2: every measure against the score, one mark per instruction."""
-    alt = (
-        "Scatter plots, one row per task, one column per metric, one mark per instruction, coloured by group."
-    )
+    alt = "Scatter plots, one row per task, one column per metric, one mark per instruction, coloured by group."
     return Figure("fig-structure", charts.structure(geometry), words.structure(geometry), alt)
 
 
@@ -32,9 +30,7 @@ def shift(geometry: pd.DataFrame) -> Figure:
 
 def distractors(table: pd.DataFrame) -> Figure:
     """The recall@1 of every instruction in each pool (a table of `distractor_table`), beside table 5."""
-    alt = (
-        "One line per instruction with three marks: without distractors, with random ones, with paraphrases."
-    )
+    alt = "One line per instruction with three marks: without distractors, with random ones, with paraphrases."
     return Figure("fig-distractors", charts.distractors(table), words.distractors(table), alt)
 
 

@@ -50,9 +50,7 @@ def measure(
         raise StudyError("measure: template must contain '{instruction}'")
     texts = _instructions(instructions)
     searched = _search_set(queries, targets, qrels, paraphrases)
-    spec = GeometrySpec.model_validate(
-        {"tasks": [{"name": "given"}], "template": template, "n_distractors": 0}
-    )
+    spec = GeometrySpec.model_validate({"tasks": [{"name": "given"}], "template": template, "n_distractors": 0})
     source = "given in Python" if searched.paraphrases else ""
     chosen = InstructedSet(searched, "retrieval", "question-answering", [("none", [])], source)
     per_query, pools = measure_set(_embed(embed), "given", chosen, texts, spec, seed)
@@ -99,13 +97,9 @@ def _embed(model: Any) -> Embed:
         return embedder(model)
     encode = getattr(model, "encode", model)
     if not callable(encode):
-        raise StudyError(
-            f"measure: {type(model).__name__} gives no vectors; give a function, or a model with encode"
-        )
+        raise StudyError(f"measure: {type(model).__name__} gives no vectors; give a function, or a model with encode")
     return lambda requests: [
-        unit(_array(encode([prefix + text for text in texts]), len(texts)))
-        if len(texts)
-        else np.zeros((0, 1))
+        unit(_array(encode([prefix + text for text in texts]), len(texts))) if len(texts) else np.zeros((0, 1))
         for texts, prefix, _ in requests
     ]
 

@@ -21,9 +21,7 @@ from helpers.base.yaml import read_yaml
 from helpers.study.geometry import Bank, Instruction, InstructionError
 
 
-def load_instructions(
-    path: Path | str, extra: Iterable[Instruction] = (), read_mteb: bool = True
-) -> list[Instruction]:
+def load_instructions(path: Path | str, extra: Iterable[Instruction] = (), read_mteb: bool = True) -> list[Instruction]:
     """Read a bank (keys `instructions` and `controls`), then the user's own; ids and texts must be unique.
 
     With `read_mteb` the text of an entry with `mteb:` is the default of the installed mteb where its class is there;
@@ -53,11 +51,7 @@ def select(
     known = {i.group for i in bank}
     for group in set(groups or ()) - known:
         raise InstructionError(f"no instruction has the group '{group}'; groups: {sorted(known)}")
-    return [
-        i
-        for i in bank
-        if kind in i.banks and (controls if i.control else groups is None or i.group in groups)
-    ]
+    return [i for i in bank if kind in i.banks and (controls if i.control else groups is None or i.group in groups)]
 
 
 def mteb_default(path: str) -> str | None:
@@ -74,16 +68,7 @@ def instruction_table(bank: Iterable[Instruction]) -> pd.DataFrame:
     """The bank as a table: instruction_id, text, group, relevant_for, banks, control, source, motivation."""
     columns = ["instruction_id", "text", "group", "relevant_for", "banks", "control", "source", "motivation"]
     rows = [
-        (
-            i.id,
-            i.text,
-            i.group,
-            ", ".join(i.relevant_for),
-            ", ".join(i.banks),
-            i.control,
-            i.source,
-            i.motivation,
-        )
+        (i.id, i.text, i.group, ", ".join(i.relevant_for), ", ".join(i.banks), i.control, i.source, i.motivation)
         for i in bank
     ]
     return pd.DataFrame(rows, columns=pd.Index(columns))
@@ -103,15 +88,11 @@ def _with_installed_text(instruction: Instruction) -> Instruction:
     text = mteb_default(instruction.mteb) if instruction.mteb else None
     if text is None or text == instruction.text:
         return instruction
-    return instruction.model_copy(
-        update={"text": text, "source": f"{instruction.source} (text of the installed mteb)"}
-    )
+    return instruction.model_copy(update={"text": text, "source": f"{instruction.source} (text of the installed mteb)"})
 
 
 def _check_unique(bank: Sequence[Instruction], name: str) -> None:
     for what in ("id", "text"):
         counts = Counter(getattr(instruction, what) for instruction in bank)
         for value in (v for v, n in counts.items() if n > 1):
-            raise InstructionError(
-                f"{name}: two instructions have the {what} {value!r}; change or remove one of them"
-            )
+            raise InstructionError(f"{name}: two instructions have the {what} {value!r}; change or remove one of them")

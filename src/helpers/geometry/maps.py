@@ -15,11 +15,7 @@ from helpers.geometry.charts import GREY, Choice, named
 OUTCOMES = {"target": PALETTE[0], "own paraphrase": PALETTE[4], "another text": GREY}
 
 CORNERS = pd.DataFrame(
-    {
-        "x": [0.0, 1.0, 0.5],
-        "y": [0.0, 0.0, np.sqrt(3) / 2],
-        "corner": ["Q query", "D distractor", "A target"],
-    }
+    {"x": [0.0, 1.0, 0.5], "y": [0.0, 0.0, np.sqrt(3) / 2], "corner": ["Q query", "D distractor", "A target"]}
 )
 
 
@@ -97,9 +93,7 @@ def query_map(coordinates: pd.DataFrame) -> alt.TopLevelMixin:
     kinds = {"target": GREY, "query": PALETTE[4], "instructed": PALETTE[0]}
     colour = alt.Color("kind:N", title=None, scale=alt.Scale(domain=list(kinds), range=list(kinds.values())))
     still = alt.Chart(drawn.loc[drawn["kind"] != "instructed", ["kind", "x", "y", "text"]])
-    still = still.mark_circle(size=34, opacity=0.7).encode(
-        x=x, y=y, color=colour, tooltip=["kind:N", "text:N"]
-    )
+    still = still.mark_circle(size=34, opacity=0.7).encode(x=x, y=y, color=colour, tooltip=["kind:N", "text:N"])
     moved = choice.of(alt.Chart(instructed.drop(columns="item_id")))
     lines = moved.mark_rule(opacity=0.35, color=PALETTE[0]).encode(x=x, y=y, x2="x_plain:Q", y2="y_plain:Q")
     points = moved.mark_circle(size=44).encode(x=x, y=y, color="kind:N", tooltip=["instruction:N", "text:N"])

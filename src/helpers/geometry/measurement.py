@@ -69,10 +69,7 @@ def measure(
     judged = Judgements.from_qrels(searched.qrels, ids, targets)
     pools = set_distractors(chosen, spec, seed)
     documents = [list(searched.targets.values()), *(pool.texts for pool in pools)]
-    requests = [
-        (list(searched.queries.values()), "", "query"),
-        *((texts, "", "document") for texts in documents),
-    ]
+    requests = [(list(searched.queries.values()), "", "query"), *((texts, "", "document") for texts in documents)]
     plain, target_vectors, *pool_vectors = embed(requests)
     beside = list(zip(pools, pool_vectors, strict=True))
     answers = target_vectors[judged.target[np.searchsorted(judged.query, np.arange(judged.n_queries))]]
@@ -103,20 +100,14 @@ def set_distractors(chosen: InstructedSet, spec: GeometrySpec, seed: int) -> lis
     foreign, source = draw_foreign(chosen.foreign, {*queries, *targets, *searched.paraphrases.values()}, n)
     pools = [random_distractors(foreign, queries, targets, n, seed, source)]
     if chosen.paraphrase_source:
-        relevant = {
-            q: {searched.targets[t] for t, g in r.items() if g > 0} for q, r in searched.qrels.items()
-        }
+        relevant = {q: {searched.targets[t] for t, g in r.items() if g > 0} for q, r in searched.qrels.items()}
         texts = searched.paraphrases, searched.queries
         pools.append(paraphrase_distractors(*texts, relevant, chosen.paraphrase_source))
     return pools
 
 
 def geometry_table(
-    per_query: pd.DataFrame,
-    chosen: InstructedSet,
-    n_boot: int = 500,
-    confidence: float = 0.95,
-    seed: int = 42,
+    per_query: pd.DataFrame, chosen: InstructedSet, n_boot: int = 500, confidence: float = 0.95, seed: int = 42
 ) -> pd.DataFrame:
     """One row per instruction of a set: geometry means, scores without distractors, gain over the plain query.
 
@@ -190,26 +181,16 @@ def _instructed(
 
 
 def _geometry_columns(
-    plain: np.ndarray,
-    vectors: np.ndarray,
-    targets: np.ndarray,
-    judged: Judgements,
-    before: Search,
-    after: Search,
+    plain: np.ndarray, vectors: np.ndarray, targets: np.ndarray, judged: Judgements, before: Search, after: Search
 ) -> dict[str, np.ndarray]:
-    columns = pair_geometry(
-        plain, vectors, targets[judged.target], targets[before.nearest_index], judged.query
-    )
+    columns = pair_geometry(plain, vectors, targets[judged.target], targets[before.nearest_index], judged.query)
     alone = before.nearest_index < 0  # every target is relevant: there is nothing to select against
     columns["selectivity"][alone] = np.nan
     return columns | {"margin": np.where(alone, np.nan, after.similarity[:, 0] - after.nearest)}
 
 
 def _position(
-    plain: np.ndarray,
-    vectors: np.ndarray,
-    answers: np.ndarray,
-    beside: Iterable[tuple[Distractors, np.ndarray]],
+    plain: np.ndarray, vectors: np.ndarray, answers: np.ndarray, beside: Iterable[tuple[Distractors, np.ndarray]]
 ) -> dict[str, np.ndarray]:
     """Barycentric weights between query, own paraphrase and first judged target; NaN for queries without a paraphrase."""
     values = np.full((len(plain), 4), np.nan)

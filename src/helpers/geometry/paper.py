@@ -12,11 +12,7 @@ from helpers.geometry.measures import MEASURES
 from helpers.geometry.pools import POOLS
 from helpers.geometry.relevance import LEVEL, MEAN, SET, statistics_rows
 
-SHORT = MEASURES | {
-    "displacement": "displ.",
-    "similarity_improvement": "sim.",
-    "angulation": "angl.",
-}  # column heads
+SHORT = MEASURES | {"displacement": "displ.", "similarity_improvement": "sim.", "angulation": "angl."}  # column heads
 
 LEFT_OUT = {
     "n_missing": "without a paraphrase",
@@ -35,9 +31,7 @@ def relevance_display(relevance: pd.DataFrame) -> pd.DataFrame:
             "relevant / other": [f"{a:.0f} / {b:.0f}" for a, b in counts],
             "top-k": [_number(v) for v in rows["top_k"]],
             "R2": [_number(v) for v in rows["r2"]],
-            "rank-biserial": [
-                _number(v) + _star(p) for v, p in zip(rows["rank_biserial"], rows["p"], strict=True)
-            ],
+            "rank-biserial": [_number(v) + _star(p) for v, p in zip(rows["rank_biserial"], rows["p"], strict=True)],
             "p": ["" if pd.isna(p) else "< 0.001" if p < 0.001 else f"{p:.3f}" for p in rows["p"]],
             "significant": [f"{a:.0f} of {b:.0f}" if subset == MEAN else "" for subset, a, b in significant],
         }

@@ -33,9 +33,7 @@ class Judgements:
     n_queries: int
 
     @classmethod
-    def from_qrels(
-        cls, qrels: dict[str, dict[str, int]], query_ids: list[str], target_ids: list[str]
-    ) -> Judgements:
+    def from_qrels(cls, qrels: dict[str, dict[str, int]], query_ids: list[str], target_ids: list[str]) -> Judgements:
         """Judgements above 0. A query without one, or a judged target that is not there, is an error that names it."""
         column_of = {t: n for n, t in enumerate(target_ids)}
         pairs = []
@@ -85,9 +83,7 @@ def random_distractors(
     candidates = sorted(set(foreign) - taken)
     chosen = np.random.default_rng(seed).permutation(len(candidates))[:n]
     none = np.full(len(queries), -1)
-    return Distractors(
-        "random", [candidates[i] for i in sorted(chosen)], none, np.ones(len(queries), bool), source
-    )
+    return Distractors("random", [candidates[i] for i in sorted(chosen)], none, np.ones(len(queries), bool), source)
 
 
 def paraphrase_distractors(
@@ -120,11 +116,7 @@ def folded(text: str) -> str:
 
 
 def count_at_least(
-    vectors: np.ndarray,
-    pool: np.ndarray,
-    limits: np.ndarray,
-    skip: tuple[np.ndarray, np.ndarray],
-    block_mb: int,
+    vectors: np.ndarray, pool: np.ndarray, limits: np.ndarray, skip: tuple[np.ndarray, np.ndarray], block_mb: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Per query: how many texts of the pool reach each limit, the largest similarity, and whose it is.
 

@@ -11,12 +11,7 @@ from scipy.stats import rankdata
 
 
 def separability_of(
-    features: np.ndarray,
-    labels: np.ndarray,
-    folds: int = 5,
-    repeats: int = 20,
-    permutations: int = 500,
-    seed: int = 42,
+    features: np.ndarray, labels: np.ndarray, folds: int = 5, repeats: int = 20, permutations: int = 500, seed: int = 42
 ) -> dict[str, float]:
     """ROC-AUC of a logistic regression (L2, C = 1, standardised features), mean over the test folds of all repeats.
 
@@ -29,10 +24,7 @@ def separability_of(
     x, y = np.asarray(features[keep], dtype=float), np.asarray(labels[keep], dtype=bool)
     smaller = int(min(y.sum(), (~y).sum()))
     if smaller < 2:
-        return {
-            **dict.fromkeys(("auc", "auc_sd", "auc_chance", "auc_chance_high", "auc_p"), np.nan),
-            "n_folds": 0,
-        }
+        return {**dict.fromkeys(("auc", "auc_sd", "auc_chance", "auc_chance_high", "auc_p"), np.nan), "n_folds": 0}
     n_folds = min(folds, smaller)
     aucs = fold_aucs(x, np.repeat(y[None], repeats, axis=0), n_folds, seed)
     observed = float(aucs.mean())
@@ -78,9 +70,7 @@ def auc(scores: np.ndarray, labels: np.ndarray, test: np.ndarray) -> np.ndarray:
     return np.asarray(wins / (positive * negative))
 
 
-def _logistic_scores(
-    x: np.ndarray, y: np.ndarray, train: np.ndarray, c: float = 1.0, steps: int = 25
-) -> np.ndarray:
+def _logistic_scores(x: np.ndarray, y: np.ndarray, train: np.ndarray, c: float = 1.0, steps: int = 25) -> np.ndarray:
     """Decision values (b, n) of b logistic regressions, each fitted on its `train` rows by Newton steps.
 
     All fits at once, because a permutation baseline needs thousands of tiny ones; equal to sklearn's LogisticRegression

@@ -103,13 +103,9 @@ def read_paraphrases(path: Path, queries: dict[str, str], some: bool = True) -> 
             lines = path.read_text(encoding="utf-8").split("\n")  # a text may hold U+2028
             table = pd.DataFrame([json.loads(line) for line in lines if line.strip()])
     except (OSError, ValueError, RecursionError) as error:
-        raise StudyError(
-            f"paraphrases {path.name}: not readable ({type(error).__name__}: {error})"
-        ) from error
+        raise StudyError(f"paraphrases {path.name}: not readable ({type(error).__name__}: {error})") from error
     if "paraphrase" not in table:
-        raise StudyError(
-            f"paraphrases {path.name}: needs a column 'paraphrase'; it has {', '.join(table.columns)}"
-        )
+        raise StudyError(f"paraphrases {path.name}: needs a column 'paraphrase'; it has {', '.join(table.columns)}")
     table = table.dropna(subset=["paraphrase"])
     # The text first: ids such as "0", "1" of two languages' sentences would be taken for each other.
     by_text, by_id = {q: t.strip() for q, t in queries.items()}, {q: q.strip() for q in queries}
@@ -120,9 +116,7 @@ def read_paraphrases(path: Path, queries: dict[str, str], some: bool = True) -> 
                 return written
     if not some:
         return {}
-    raise StudyError(
-        f"paraphrases {path.name}: no row belongs to a query; it needs id or question beside paraphrase"
-    )
+    raise StudyError(f"paraphrases {path.name}: no row belongs to a query; it needs id or question beside paraphrase")
 
 
 def folder_search_set(folder: Path, split: str = "test") -> SearchSet:

@@ -62,9 +62,7 @@ def models_on_sets(
         raise StudyError("no model can be measured: " + "; ".join(f"{m}: {why}" for m, why in failed.items()))
 
 
-def measure_set(
-    model: LoadedModel, chosen: InstructedSet, study: Study
-) -> tuple[pd.DataFrame, list[Distractors]]:
+def measure_set(model: LoadedModel, chosen: InstructedSet, study: Study) -> tuple[pd.DataFrame, list[Distractors]]:
     """All instructions of the study on one set under one model: `measurement.measure`."""
     spec = geometry_spec(study)
     return measure(embedder(model), model.label, chosen, bank_for(spec, chosen), spec, study.seed)
@@ -117,9 +115,7 @@ def map_subject(
     return load_model(models[label], folder, study.sweep.device), chosen
 
 
-def map_study(
-    study: Study, model: LoadedModel, chosen: InstructedSet, geometry: pd.DataFrame
-) -> pd.DataFrame:
+def map_study(study: Study, model: LoadedModel, chosen: InstructedSet, geometry: pd.DataFrame) -> pd.DataFrame:
     """UMAP coordinates of one set under one model, with the instructions that its rows of `geometry` suggest."""
     spec = geometry_spec(study)
     key = {"model": model.label, "task": chosen.search.task, "subset": chosen.search.subset}

@@ -7,31 +7,13 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from helpers.base.phrases import (
-    choose,
-    count,
-    extent,
-    is_farthest,
-    listed,
-    out_of,
-    out_of_sets,
-    signed,
-    units_of,
-)
+from helpers.base.phrases import choose, count, extent, is_farthest, listed, out_of, out_of_sets, signed, units_of
 from helpers.base.ties import compare, levelled
 from helpers.display.figure import Said
 from helpers.geometry.maps import triangle_rows
 from helpers.geometry.measures import MEASURES
 from helpers.geometry.paper import LEFT_OUT, SHORT, distractor_summary
-from helpers.geometry.relevance import (
-    LEVEL,
-    MEAN,
-    SET,
-    correlation_table,
-    quadrants,
-    statistics_rows,
-    top_k_share,
-)
+from helpers.geometry.relevance import LEVEL, MEAN, SET, correlation_table, quadrants, statistics_rows, top_k_share
 
 NO_PARAPHRASES = "No task has paraphrases of its queries"
 
@@ -88,17 +70,16 @@ def distractors(table: pd.DataFrame) -> Said:
     if summary.empty:
         return Said(NO_PARAPHRASES)
     before, after = summary["normal"].mean(), summary["paraphrase"].mean()
-    title = f"The best instruction's recall@1 is {before:.2f} among targets and {after:.2f} with paraphrases, on average"
+    title = (
+        f"The best instruction's recall@1 is {before:.2f} among targets and {after:.2f} with paraphrases, on average"
+    )
     both = summary.dropna(subset=["relevant", "other"])
     lead = compare(both["relevant"], both["other"])
     describes = (
         f"Beside paraphrases the best instruction describes the task in {out_of_sets(int((lead > 0).sum()), both)} "
         f"and does not in {int((lead < 0).sum())}; {int((lead == 0).sum())} tie."
     )
-    falls = [
-        _fall(str(task), part, table[table["task"] == task])
-        for task, part in summary.groupby("task", sort=False)
-    ]
+    falls = [_fall(str(task), part, table[table["task"] == task]) for task, part in summary.groupby("task", sort=False)]
     return Said(title, (*falls, describes))
 
 
@@ -152,9 +133,7 @@ def _nonsense(geometry: pd.DataFrame) -> list[str]:
     if not inside or "nonsense" not in set(rows["group"]):
         return []
     sets = out_of_sets(sum(inside.values()), pd.DataFrame(list(inside), columns=SET))
-    return [
-        f"A nonsense instruction is among the best k in {sets} (k = number of relevant instructions; ties count)."
-    ]
+    return [f"A nonsense instruction is among the best k in {sets} (k = number of relevant instructions; ties count)."]
 
 
 def _correlations(tested: pd.DataFrame) -> list[str]:

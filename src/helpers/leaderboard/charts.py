@@ -122,8 +122,7 @@ def gain_lines(curve: pd.DataFrame) -> Any:
                  alt.Tooltip("share_beating_default:Q", title="tasks above the default", format=".0%")],
     )  # fmt: skip
     return (
-        base.mark_line()
-        + base.mark_point(size=45).encode(shape=alt.Shape("model:N", legend=None)).add_params(click)
+        base.mark_line() + base.mark_point(size=45).encode(shape=alt.Shape("model:N", legend=None)).add_params(click)
     ).properties(width=520, height=280)
 
 
@@ -137,10 +136,7 @@ def half_lines(curve: pd.DataFrame) -> Any:
         x=alt.X("k:Q", title="prompts tried", axis=alt.Axis(tickMinStep=1)),
         y=alt.Y("gain:Q", title="gain over the mean of the prompts"),
         color=alt.Color(
-            "what:N",
-            title=None,
-            scale=alt.Scale(range=PALETTE),
-            legend=alt.Legend(orient="top", labelLimit=400),
+            "what:N", title=None, scale=alt.Scale(range=PALETTE), legend=alt.Legend(orient="top", labelLimit=400)
         ),
         strokeDash=alt.StrokeDash("what:N", title=None),
         tooltip=["task:N", "what:N", "k:Q", alt.Tooltip("gain:Q", format="+.4f")],

@@ -12,9 +12,7 @@ from helpers.scores.board import board_matrix, borda
 
 Choices = dict[tuple[str, str], str]  # (model, task) -> prompt id; who is absent keeps the default
 
-
 BASELINES = {"default": "(default)", "none": "(no prompt)"}
-
 
 SHOWN = 90  # characters of a prompt in a list
 
@@ -64,9 +62,7 @@ class BoardExplorer:
 
     def worst_for_others(self, model: str) -> Choices:
         """The worst-scoring prompt on each task for every model but this one."""
-        return {
-            k: v for other in self.default.index if other != model for k, v in self._pick(other, -1).items()
-        }
+        return {k: v for other in self.default.index if other != model for k, v in self._pick(other, -1).items()}
 
     def _pick(self, model: str, place: int) -> Choices:
         found = {
@@ -157,7 +153,5 @@ class _Panel:
 
     def _show(self) -> None:
         board = self.explorer.board(self.choices)
-        changed = (
-            f"{len(self.choices)} of {self.explorer.default.notna().sum().sum()} cells have a chosen prompt"
-        )
+        changed = f"{len(self.choices)} of {self.explorer.default.notna().sum().sum()} cells have a chosen prompt"
         self.answer.value = table(board, caption=f"Ranks now; {changed}").markup

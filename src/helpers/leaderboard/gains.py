@@ -67,12 +67,7 @@ def honest_best_of_k(
         units = wide.to_numpy(float)
         gold = None
         if "gold" in part and part["gold"].notna().any():
-            gold = (
-                part.drop_duplicates("query_id")
-                .set_index("query_id")["gold"]
-                .reindex(wide.index)
-                .to_numpy(float)
-            )
+            gold = part.drop_duplicates("query_id").set_index("query_id")["gold"].reindex(wide.index).to_numpy(float)
         choose, check = np.empty((splits, p)), np.empty((splits, p))
         for s in range(splits):
             order = rng.permutation(n)

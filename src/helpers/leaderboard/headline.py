@@ -59,9 +59,7 @@ def headline_table(
         low, high = central(means, level)
         reported = float(default.loc[model].iloc[tasks].mean()) if tasks else float(default.loc[model].mean())
         labels = (
-            sensitivity.loc[sensitivity["model"] == model, "label"]
-            if len(sensitivity)
-            else pd.Series(dtype=object)
+            sensitivity.loc[sensitivity["model"] == model, "label"] if len(sensitivity) else pd.Series(dtype=object)
         )
         rows.append({
             "model": model, "tasks": len(own), "default": reported,
@@ -93,8 +91,6 @@ def _verdict(default: float, low: float, high: float, labels: pd.Series, too_few
         word = f"too few prompts to call it {word}"
     counts = labels.value_counts()
     parts = [
-        f"{int(counts[k])} {k}"
-        for k in ("inflated", "deflated", "representative", "undecided")
-        if counts.get(k, 0)
+        f"{int(counts[k])} {k}" for k in ("inflated", "deflated", "representative", "undecided") if counts.get(k, 0)
     ]
     return f"{word} (cells: {', '.join(parts)})" if parts else word

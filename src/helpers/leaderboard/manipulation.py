@@ -14,15 +14,7 @@ import numpy as np
 import pandas as pd
 from scipy import optimize
 
-from helpers.leaderboard.programme import (
-    Options,
-    Picks,
-    Programme,
-    extreme,
-    options,
-    point_weights,
-    solver_status,
-)
+from helpers.leaderboard.programme import Options, Picks, Programme, extreme, options, point_weights, solver_status
 from helpers.scores.board import borda, borda_points
 
 PLAN_COLUMNS = ["model", "task", "prompt_id", "prompt", "from", "to"]
@@ -98,9 +90,7 @@ def reachable_ranks(
         if pd.isna(plain[model]):
             continue
         own = options(cells, keep_default)
-        high, low = (
-            {(k, t): extreme(own.scores[k][t], e) for t in range(len(own.tasks))} for e in ("best", "worst")
-        )
+        high, low = ({(k, t): extreme(own.scores[k][t], e) for t in range(len(own.tasks))} for e in ("best", "worst"))
         best, exact_best = _reach(free, k, "best", seconds, holes)
         worst, exact_worst = _reach(free, k, "worst", seconds, holes)
         rows.append({
@@ -113,9 +103,7 @@ def reachable_ranks(
     return pd.DataFrame(rows, columns=columns).sort_values(["default", "model"], ignore_index=True)
 
 
-def plans(
-    cells: pd.DataFrame, seconds: float = 30.0, holes: str = "mteb"
-) -> tuple[pd.DataFrame, pd.DataFrame]:
+def plans(cells: pd.DataFrame, seconds: float = 30.0, holes: str = "mteb") -> tuple[pd.DataFrame, pd.DataFrame]:
     """`fewest_changes` of every model in both scopes: (summary, steps of all plans with columns target, scope)."""
     rows, steps = [], []
     for target in sorted(cells["model"].unique()):
@@ -128,9 +116,7 @@ def plans(
     return table, pd.concat(steps, ignore_index=True)[["target", "scope", *PLAN_COLUMNS]]
 
 
-def _own(
-    choice: Options, a: int, margin: int, seconds: float, holes: str
-) -> tuple[str, Picks | None, int | None]:
+def _own(choice: Options, a: int, margin: int, seconds: float, holes: str) -> tuple[str, Picks | None, int | None]:
     """Which of the target's cells to change to their best prompt: a small knapsack-like programme."""
     n_tasks = len(choice.tasks)
     best = {(a, t): extreme(choice.scores[a][t], "best") for t in range(n_tasks)}
@@ -148,11 +134,7 @@ def _own(
     status, bound = solver_status(result)
     if result.x is None:
         return status, None, bound
-    return (
-        status,
-        {(a, t): best[a, t] for t in range(n_tasks) if result.x[t] > 0.5 and best[a, t] != 0},
-        bound,
-    )
+    return (status, {(a, t): best[a, t] for t in range(n_tasks) if result.x[t] > 0.5 and best[a, t] != 0}, bound)
 
 
 def _reach(choice: Options, a: int, end: str, seconds: float, holes: str) -> tuple[float, bool]:

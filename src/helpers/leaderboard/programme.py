@@ -37,10 +37,7 @@ def options(cells: pd.DataFrame, keep_default: bool = True) -> Options:
     models, tasks = sorted(cells["model"].unique()), sorted(cells["task"].unique())
     usable = cells[cells["score"].notna()]
     default = usable[usable["kind"] == "default"].groupby(["model", "task"])["score"].mean()
-    prompts = {
-        k: g.sort_values("prompt_id")
-        for k, g in usable[usable["kind"] == "prompt"].groupby(["model", "task"])
-    }
+    prompts = {k: g.sort_values("prompt_id") for k, g in usable[usable["kind"] == "prompt"].groupby(["model", "task"])}
     scores: list[list[np.ndarray]] = []
     names: list[list[list[str | None]]] = []
     for m in models:
@@ -258,9 +255,7 @@ def extreme(scores: np.ndarray, end: str) -> int:
     return int(np.nanargmax(scores) if end == "best" else np.nanargmin(scores))
 
 
-def _sum(
-    row: dict[int, float], a: dict[int, float], ka: float, b: dict[int, float], kb: float
-) -> dict[int, float]:
+def _sum(row: dict[int, float], a: dict[int, float], ka: float, b: dict[int, float], kb: float) -> dict[int, float]:
     for terms, factor in ((a, ka), (b, kb)):
         for k, v in terms.items():
             row[k] = row.get(k, 0.0) + factor * v

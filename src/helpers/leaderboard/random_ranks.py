@@ -18,7 +18,6 @@ from helpers.scores.cells import shared_prompts
 
 MODES = ("independent", "shared")
 
-
 HOLES = ("mteb", "present")
 
 
@@ -56,9 +55,7 @@ def random_boards(
         raise ValueError(f"mode must be one of {', '.join(MODES)}, not '{mode}'")
     values = np.asarray(values, dtype=float)
     if values.ndim != 3 or 0 in values.shape[:2]:
-        raise ValueError(
-            "values must be an array of (models, tasks, prompts) with at least one model and task"
-        )
+        raise ValueError("values must be an array of (models, tasks, prompts) with at least one model and task")
     if holes not in HOLES:
         raise ValueError(f"holes must be one of {', '.join(HOLES)}, not '{holes}'")
     tasks = [_codes(values[:, t]) for t in range(values.shape[1])]

@@ -51,20 +51,14 @@ def boards(
     Two boards by mean score of the defaults are added: "default, mean score" and "default, mean of task types".
     """
     cells = distinct(as_cells(cells))
-    types = {
-        str(k): str(v)
-        for k, v in cells.dropna(subset=["task_type"]).groupby("task")["task_type"].first().items()
-    }
+    types = {str(k): str(v) for k, v in cells.dropna(subset=["task_type"]).groupby("task")["task_type"].first().items()}
     parts = [
-        borda(board_matrix(cells, v, with_default and v in ("best", "worst")), holes).assign(board=v)
-        for v in values
+        borda(board_matrix(cells, v, with_default and v in ("best", "worst")), holes).assign(board=v) for v in values
     ]
     default = board_matrix(cells, "default")
     parts.append(mean_board(default).assign(board="default, mean score"))
     parts.append(mean_board(default, types).assign(board="default, mean of task types"))
-    return pd.concat(parts, ignore_index=True)[
-        ["board", "model", "rank", "points", "score", "tasks", "holes"]
-    ]
+    return pd.concat(parts, ignore_index=True)[["board", "model", "rank", "points", "score", "tasks", "holes"]]
 
 
 def board_agreement(table: pd.DataFrame, reference: str = "default") -> pd.DataFrame:

@@ -39,11 +39,7 @@ class Prefixes:
 
 
 def prefixes(
-    model: Model,
-    task_metadata: Any,
-    prompt: Prompt,
-    application: Application = "raw",
-    separator: str = " ",
+    model: Model, task_metadata: Any, prompt: Prompt, application: Application = "raw", separator: str = " "
 ) -> Prefixes:
     """What a prompt puts before the texts of a task for one model. A prompt is applied once and never stripped.
 

@@ -26,9 +26,7 @@ WORTH_A_CHANGE = 0.05  # smaller gains are noise
 LARGEST_SHARE = {"cpu": 0.025, "other": 0.1}  # of the tokens at hand that a calibration may encode
 LONGEST_BATCH = 4096
 
-COUNTED = (
-    4096  # texts that are tokenised at a time; a tokenizer's own records of 300,000 texts take gigabytes
-)
+COUNTED = 4096  # texts that are tokenised at a time; a tokenizer's own records of 300,000 texts take gigabytes
 
 
 def in_batches(model: Model, lengths: np.ndarray, encode_rows: EncodeRows) -> np.ndarray:
@@ -62,9 +60,7 @@ def within_memory(encode_rows: EncodeRows, rows: np.ndarray) -> np.ndarray:
             raise
     torch.cuda.empty_cache()
     middle = len(rows) // 2
-    return np.concatenate(
-        [within_memory(encode_rows, half) for half in (rows[:middle], rows[middle:])], axis=1
-    )
+    return np.concatenate([within_memory(encode_rows, half) for half in (rows[:middle], rows[middle:])], axis=1)
 
 
 def batch_budget(model: Model, lengths: np.ndarray, encode_batches: EncodeBatches) -> int:

@@ -70,6 +70,4 @@ class Budget:
 
     def _load(self) -> None:
         kept = (read_json(self.path) if self.path is not None else None) or self.sent
-        self.sent = {
-            what: int(kept[what]) if type(kept.get(what)) is int else self.sent[what] for what in self.sent
-        }
+        self.sent = {what: int(kept[what]) if type(kept.get(what)) is int else self.sent[what] for what in self.sent}

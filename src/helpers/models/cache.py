@@ -35,9 +35,7 @@ def _limit_of_the_environment() -> int:
     except ValueError:
         size = 0.0
     if not 0 < size < 1e6:
-        raise StudyError(
-            f"HELPERS_CACHE_GB is '{given}'; it must be a number of gigabytes above 0, such as 20"
-        )
+        raise StudyError(f"HELPERS_CACHE_GB is '{given}'; it must be a number of gigabytes above 0, such as 20")
     return int(size * 2**30)
 
 

@@ -9,12 +9,7 @@ from typing import Any
 
 from helpers.base.errors import StudyError
 
-DESCRIPTIONS = (
-    "modules.json",
-    "config_sentence_transformers.json",
-    "sentence_bert_config.json",
-    "config.json",
-)
+DESCRIPTIONS = ("modules.json", "config_sentence_transformers.json", "sentence_bert_config.json", "config.json")
 
 OTHER_KINDS = {
     "sparse_encoder": "SparseEncoder",
@@ -34,10 +29,7 @@ def fetch_descriptions(name: str, revision: str | None) -> Descriptions:
     """The same files of a model of the Hub, from the Hugging Face cache or downloaded into it."""
     from sentence_transformers.util import load_file_path
 
-    where: dict[str, Any] = {
-        "revision": revision,
-        "cache_folder": os.environ.get("SENTENCE_TRANSFORMERS_HOME"),
-    }
+    where: dict[str, Any] = {"revision": revision, "cache_folder": os.environ.get("SENTENCE_TRANSFORMERS_HOME")}
     descriptions = {file: load_file_path(name, file, **where) for file in DESCRIPTIONS}
     return {file: _json(Path(path)) if path else None for file, path in descriptions.items()}
 
@@ -51,9 +43,7 @@ def _json(path: Path) -> Any:
     except (OSError, ValueError) as error:
         raise StudyError(f"{path.parent.name}/{path.name}: not readable as JSON ({error})") from error
     rows = content if path.name == "modules.json" and isinstance(content, list) else [content]
-    if not all(isinstance(row, dict) for row in rows) or (
-        path.name == "modules.json" and rows is not content
-    ):
+    if not all(isinstance(row, dict) for row in rows) or (path.name == "modules.json" and rows is not content):
         raise StudyError(f"{path.parent.name}/{path.name}: not what sentence-transformers writes there")
     return content
 

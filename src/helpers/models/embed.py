@@ -81,9 +81,7 @@ def stock_vectors(st: Any, texts: Sequence[str], prefix: str, role: Role) -> np.
     """What sentence-transformers gives for these texts and this prompt in batches of `STOCK_BATCH`."""
     encode_texts = encode_method(st, role)
     with counted(st, STOCK_BATCH, len(texts)):
-        vectors = np.asarray(
-            encode_texts(list(texts), prompt=prefix, batch_size=STOCK_BATCH, show_progress_bar=False)
-        )
+        vectors = np.asarray(encode_texts(list(texts), prompt=prefix, batch_size=STOCK_BATCH, show_progress_bar=False))
     _refuse_useless(vectors, [prefix + text for text in texts])
     return vectors
 
@@ -108,10 +106,7 @@ def batches_matter(st: Any, role: Role = None) -> bool:
 
 def _encode_as_stock(model: Model, requests: Sequence[Request]) -> list[Rows]:
     """Every request for itself, as sentence-transformers encodes it."""
-    return [
-        (stock_vectors(model.st, texts, prefix, role), np.arange(len(texts)))
-        for texts, prefix, role in requests
-    ]
+    return [(stock_vectors(model.st, texts, prefix, role), np.arange(len(texts))) for texts, prefix, role in requests]
 
 
 def joins_prompt(st: Any) -> bool:
@@ -157,9 +152,7 @@ def _encode_group(model: Model, requests: Sequence[Request]) -> list[Rows]:
     if joined and model.reuses_prefix:
         return _encode_behind_prompts(model, requests)
     prefix = "" if joined else requests[0][1]
-    strings, places = _distinct(
-        [[own + text for text in texts] if joined else texts for texts, own, _ in requests]
-    )
+    strings, places = _distinct([[own + text for text in texts] if joined else texts for texts, own, _ in requests])
     unique = encode(model, strings, prefix, requests[0][2])
     return [(unique, place) for place in places]
 
@@ -168,8 +161,7 @@ def _distinct(lists: Sequence[Sequence[T]]) -> tuple[list[T], list[np.ndarray]]:
     """The distinct items of all lists in order of appearance, and where each list's items are among them."""
     index: dict[T, int] = {}
     places = [
-        np.fromiter((index.setdefault(item, len(index)) for item in items), np.int64, len(items))
-        for items in lists
+        np.fromiter((index.setdefault(item, len(index)) for item in items), np.int64, len(items)) for items in lists
     ]
     return list(index), places
 
@@ -181,10 +173,7 @@ def _encode_behind_prompts(model: Model, requests: Sequence[Request]) -> list[Ro
         index = texts_of.setdefault(prefix, {})
         for text in texts:
             index.setdefault(text, len(index))
-    found = {
-        prefix: _encode_behind(model, prefix, list(index), requests[0][2])
-        for prefix, index in texts_of.items()
-    }
+    found = {prefix: _encode_behind(model, prefix, list(index), requests[0][2]) for prefix, index in texts_of.items()}
     return [
         (found[prefix], np.fromiter((texts_of[prefix][t] for t in texts), np.int64, len(texts)))
         for texts, prefix, _ in requests
@@ -223,9 +212,7 @@ def encode(model: Model, strings: Sequence[str], prefix: str = "", role: Role = 
 
     def encode_rows(rows: np.ndarray) -> np.ndarray:
         some = [strings[i] for i in rows]
-        vectors = method(
-            some, prompt=prefix, batch_size=len(some), convert_to_tensor=True, show_progress_bar=False
-        )
+        vectors = method(some, prompt=prefix, batch_size=len(some), convert_to_tensor=True, show_progress_bar=False)
         return np.asarray(vectors.float().cpu().numpy())[None]
 
     out = in_batches(model, lengths, encode_rows)[0]

@@ -105,9 +105,7 @@ class Embedder:
 
     def __init__(self, function: Embedding, version: str) -> None:
         if not isinstance(version, str) or not version:
-            raise StudyError(
-                "embedder: version must be a text that changes when what the function computes does"
-            )
+            raise StudyError("embedder: version must be a text that changes when what the function computes does")
         self.function, self.version = function, version
 
 

@@ -84,9 +84,7 @@ def _of_object(label: str, model: Any) -> ModelSpec:
 
     if not isinstance(model, SentenceTransformer) and (isinstance(model, Embedder) or _is_function(model)):
         function, version = (
-            (model.function, model.version)
-            if isinstance(model, Embedder)
-            else (model, getattr(model, "version", None))
+            (model.function, model.version) if isinstance(model, Embedder) else (model, getattr(model, "version", None))
         )
         model = function_model(label, function, None if version is None else str(version))
     st = model if isinstance(model, SentenceTransformer) else getattr(model, "model", None)

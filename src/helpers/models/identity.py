@@ -15,19 +15,7 @@ from helpers.base.hashes import digest
 from helpers.models.code import own_code
 from helpers.study.spec import ModelSpec
 
-WEIGHTS = (
-    ".safetensors",
-    ".bin",
-    ".pt",
-    ".pth",
-    ".ckpt",
-    ".h5",
-    ".msgpack",
-    ".ot",
-    ".onnx",
-    ".onnx_data",
-    ".xml",
-)
+WEIGHTS = (".safetensors", ".bin", ".pt", ".pth", ".ckpt", ".h5", ".msgpack", ".ot", ".onnx", ".onnx_data", ".xml")
 
 EXPORTED = ("onnx", "openvino")  # folders of exported graphs
 FOR_READERS = (".md", ".png", ".jpg", ".svg")

@@ -59,9 +59,7 @@ class LoadedModel:
 
     @cached_property
     def weights_digest(self) -> str:
-        if (
-            self.spec.backend != "torch"
-        ):  # an exported graph has no state to read; it comes from these weights
+        if self.spec.backend != "torch":  # an exported graph has no state to read; it comes from these weights
             return load_model(self.spec.reference()).weights_digest
         return weights_digest(self.st)
 
@@ -98,9 +96,7 @@ class LoadedModel:
         """The key of the same model with the other `include_prompt`."""
         return digest(with_other_pooling(self.identity))
 
-    def embed(
-        self, texts: Sequence[str], prefix: str = "", role: Role = None, normalize: bool = True
-    ) -> np.ndarray:
+    def embed(self, texts: Sequence[str], prefix: str = "", role: Role = None, normalize: bool = True) -> np.ndarray:
         """Embed `prefix + text` for every text: an (n, dimension) float32 array, on the unit sphere if `normalize`.
 
         Each distinct string is encoded once; with a cache folder an identical request is read from the disk.
@@ -137,10 +133,7 @@ def loading_arguments(spec: ModelSpec) -> dict[str, Any]:
             arguments["model_kwargs"]["attn_implementation"] = spec.attention
         return arguments
     if spec.backend == "openvino":
-        return {
-            "backend": spec.backend,
-            "model_kwargs": {"ov_config": {"INFERENCE_PRECISION_HINT": "f32"}},
-        }
+        return {"backend": spec.backend, "model_kwargs": {"ov_config": {"INFERENCE_PRECISION_HINT": "f32"}}}
     return {"backend": spec.backend}
 
 
@@ -226,11 +219,7 @@ def _from_hub(spec: ModelSpec, name: str, device: str | None) -> Any:
 
     check_descriptions(spec, fetch_descriptions(name, spec.revision))
     model = SentenceTransformer(
-        name,
-        revision=spec.revision,
-        device=device,
-        trust_remote_code=spec.trust_remote_code,
-        **loading_arguments(spec),
+        name, revision=spec.revision, device=device, trust_remote_code=spec.trust_remote_code, **loading_arguments(spec)
     )
     return _wrap(spec, model)
 

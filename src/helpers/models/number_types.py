@@ -56,11 +56,7 @@ def probe_texts() -> ProbeTexts:
     """The first `N_QUESTIONS` questions, all passages and all sentence pairs of the demo."""
     from helpers.tasks.demo import read_jsonl
 
-    questions, passages, pairs = (
-        read_jsonl("questions")[:N_QUESTIONS],
-        read_jsonl("passages"),
-        read_jsonl("sts"),
-    )
+    questions, passages, pairs = (read_jsonl("questions")[:N_QUESTIONS], read_jsonl("passages"), read_jsonl("sts"))
     place = {p["id"]: n for n, p in enumerate(passages)}
     return ProbeTexts(
         [q["question"] for q in questions],

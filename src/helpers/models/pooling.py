@@ -23,9 +23,7 @@ def gives_both_poolings(st: Any) -> bool:
         return False
     prompt, texts = CHECKED
     ours = encode_both(st, [prompt] * len(texts), texts)[0 if pools_prompt(st) else 1]
-    return float(np.abs(ours - st.encode(texts, prompt=prompt, show_progress_bar=False)).max()) <= rounding(
-        st
-    )
+    return float(np.abs(ours - st.encode(texts, prompt=prompt, show_progress_bar=False)).max()) <= rounding(st)
 
 
 def encode_both(st: Any, prefixes: Sequence[str], texts: Sequence[str]) -> np.ndarray:

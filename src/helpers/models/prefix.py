@@ -34,9 +34,7 @@ def reuses_prefix(st: Any) -> bool:
     if not has_causal_backbone(st):
         return False
     prompt, texts = CHECKED
-    plain = np.asarray(
-        st.encode([prompt + t for t in texts], prompt="", show_progress_bar=False), dtype=np.float32
-    )
+    plain = np.asarray(st.encode([prompt + t for t in texts], prompt="", show_progress_bar=False), dtype=np.float32)
     parts = split(st, prompt, texts)
     suffixes = [s for s in parts.suffixes if s is not None]
     if len(suffixes) < len(texts):
@@ -84,9 +82,7 @@ def split(st: Any, prompt: str, texts: Sequence[str]) -> Split:
         prefix = alone[: len(alone) - shorter]
         begins = [len(ids) > len(prefix) and ids[: len(prefix)] == prefix for ids in whole]
         if prefix and 2 * sum(begins) > len(begins):
-            return Split(
-                prefix, [ids[len(prefix) :] if b else None for ids, b in zip(whole, begins, strict=True)]
-            )
+            return Split(prefix, [ids[len(prefix) :] if b else None for ids, b in zip(whole, begins, strict=True)])
     return Split([], [None] * len(texts))
 
 
@@ -102,9 +98,7 @@ def prompt_states(st: Any, prefix: Sequence[int]) -> Any:
     return cache
 
 
-def encode_suffixes(
-    st: Any, states: Any, prefix_length: int, suffixes: Sequence[Sequence[int]]
-) -> np.ndarray:
+def encode_suffixes(st: Any, states: Any, prefix_length: int, suffixes: Sequence[Sequence[int]]) -> np.ndarray:
     """One batch of token ids behind a prompt's states: an (n, dimension) float32 array."""
     import torch
 

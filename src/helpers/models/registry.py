@@ -33,9 +33,7 @@ def check_registered(spec: ModelSpec) -> None:
     meta = registered(spec.name)
     about = f"model {spec.name} cannot be swept:"
     plain = f"weights: hub:{spec.name} takes it as an ordinary sentence-transformers model"
-    kinds = [
-        NO_DENSE[kind] for kind in meta.model_type if kind in NO_DENSE and "dense" not in meta.model_type
-    ]
+    kinds = [NO_DENSE[kind] for kind in meta.model_type if kind in NO_DENSE and "dense" not in meta.model_type]
     if kinds:
         raise StudyError(f"{about} {kinds[0]}; take a model with one dense vector per text")
     if "text" not in (meta.modalities or ["text"]):
@@ -54,9 +52,7 @@ def check_registered(spec: ModelSpec) -> None:
     if not spec.trust_remote_code and (
         (meta.loader_kwargs or {}).get("trust_remote_code") or trusts_by_itself(meta.loader)
     ):
-        raise StudyError(
-            f"model {spec.name} runs code from its repository; set trust_remote_code: true to allow it"
-        )
+        raise StudyError(f"model {spec.name} runs code from its repository; set trust_remote_code: true to allow it")
 
 
 def stock_encoders() -> tuple[Any, ...]:

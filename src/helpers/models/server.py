@@ -68,9 +68,7 @@ class Server:
         if len(some) > self._largest:
             return self._in_halves(some, patient)
         try:
-            answer = self._answer(
-                address(self.spec), request_body(self.spec, self.model, some), some, patient
-            )
+            answer = self._answer(address(self.spec), request_body(self.spec, self.model, some), some, patient)
             return read_vectors(self.spec, answer, len(some))
         except NoVectors as error:
             raise StudyError(f"model {self.label}: {self.place}: {error}") from None
@@ -156,11 +154,7 @@ class Server:
         if status == 403:
             return StudyError(f"{about} does not let the key in {key} use '{self.model}': {said}")
         if status in (404, 405):
-            end = (
-                "ends with /v1"
-                if self.spec.protocol == "openai"
-                else "has no path, or protocol: openai is meant"
-            )
+            end = "ends with /v1" if self.spec.protocol == "openai" else "has no path, or protocol: openai is meant"
             return StudyError(
                 f"{about} does not know '{self.model}' or the route; check server.model and that server.url {end}: {said}"
             )

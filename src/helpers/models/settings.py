@@ -26,16 +26,12 @@ def apply_spec(st: Any, spec: ModelSpec) -> None:
     if spec.backend == "torch":
         _cast(st, spec.dtype)
     if (spec.attention or spec.compile) and not isinstance(st[0], Transformer):
-        raise StudyError(
-            f"model {spec.label}: it has no transformer, so 'attention' and 'compile' say nothing"
-        )
+        raise StudyError(f"model {spec.label}: it has no transformer, so 'attention' and 'compile' say nothing")
     if spec.compile:
         st[0].model.compile(dynamic=True)
     if not spec.include_prompt:
         if not poolings(st):
-            raise StudyError(
-                f"model {spec.label}: include_prompt: false needs a pooling layer, and it has none"
-            )
+            raise StudyError(f"model {spec.label}: include_prompt: false needs a pooling layer, and it has none")
         for pooling in poolings(st):  # a router's routes have one each
             pooling.include_prompt = False
     st.eval()
@@ -64,10 +60,7 @@ def _positions(st: Any) -> int | None:
         if name.endswith("position_embeddings") and isinstance(module, torch.nn.Embedding)
     ]
     # RoBERTa's positions begin behind the padding's.
-    return min(
-        (t.num_embeddings - (-1 if t.padding_idx is None else t.padding_idx) - 1 for t in tables),
-        default=None,
-    )
+    return min((t.num_embeddings - (-1 if t.padding_idx is None else t.padding_idx) - 1 for t in tables), default=None)
 
 
 def _cast(st: Any, dtype: str) -> None:

@@ -10,13 +10,7 @@ from pathlib import Path
 from helpers.base.errors import StudyError
 from helpers.base.files import project_path
 from helpers.base.names import unknown
-from helpers.models.descriptions import (
-    DESCRIPTIONS,
-    Descriptions,
-    kind_of,
-    needs_own_architecture,
-    read_descriptions,
-)
+from helpers.models.descriptions import DESCRIPTIONS, Descriptions, kind_of, needs_own_architecture, read_descriptions
 from helpers.models.registry import check_registered, registered
 from helpers.study.spec import ModelSpec, Study
 
@@ -66,17 +60,13 @@ def check_present(spec: ModelSpec) -> None:
     if not folder.is_dir():
         raise StudyError(f"model {spec.label}: there is no folder '{place}' (weights: path:)")
     if not (folder / "modules.json").is_file():
-        raise StudyError(
-            f"model {spec.label}: '{place}' is not a sentence-transformers folder (no modules.json)"
-        )
+        raise StudyError(f"model {spec.label}: '{place}' is not a sentence-transformers folder (no modules.json)")
     for module in read_descriptions(folder)["modules.json"]:
         own = folder / str(module.get("path", ""))
         if str(module.get("type", "")).endswith((".Transformer", ".StaticEmbedding")) and not any(
             any(own.glob(pattern)) for pattern in (*WEIGHT_FILES, "*/*.onnx", "*/*.xml")
         ):
-            raise StudyError(
-                f"model {spec.label}: there are no weights in '{place}' (e.g. model.safetensors)"
-            )
+            raise StudyError(f"model {spec.label}: there are no weights in '{place}' (e.g. model.safetensors)")
 
 
 def check_device(study: Study) -> None:
@@ -184,9 +174,7 @@ def check_descriptions(spec: ModelSpec, descriptions: Descriptions) -> None:
     own = [name for name in modules if not name.startswith("sentence_transformers.")]
     if (own or needs_own_architecture(descriptions["config.json"] or {})) and not spec.trust_remote_code:
         named = ", ".join(own) or "auto_map of config.json"
-        raise StudyError(
-            f"model {spec.label} runs code of its own ({named}); set trust_remote_code: true to allow it"
-        )
+        raise StudyError(f"model {spec.label} runs code of its own ({named}); set trust_remote_code: true to allow it")
     _check_settings(spec, [name.rsplit(".", 1)[-1] for name in modules])
 
 
@@ -196,9 +184,7 @@ def _check_settings(spec: ModelSpec, modules: list[str]) -> None:
         return  # a router or a module of its own: known when it is loaded
     transformer = "Transformer" in modules
     if not transformer and (spec.attention or spec.compile):
-        raise StudyError(
-            f"model {spec.label}: it has no transformer, so 'attention' and 'compile' say nothing"
-        )
+        raise StudyError(f"model {spec.label}: it has no transformer, so 'attention' and 'compile' say nothing")
     if not transformer and spec.max_length is not None:
         raise StudyError(f"model {spec.label}: it has no limit of tokens, so 'max_length' says nothing")
     if not spec.include_prompt and "Pooling" not in modules:

@@ -20,11 +20,9 @@ from helpers.study.spec import Study
 
 MARKS = ["task", "prompt_id", "text", "level", "generator", "rule", "reason", "other", "distance"]
 
-
 REMOVALS = [
     "task", "prompt_id", "text", "level", "source", "generator", "rule", "reason", "kept_text", "distance", "by",
 ]  # fmt: skip
-
 
 NEED_CONTEXT = ("task drift", "names the data set", "names a language")
 
@@ -51,9 +49,7 @@ def check(
         others = tuple(n for n in names if n != task)
         for row in group.itertuples():
             level = row.level if isinstance(row.level, str) else None
-            case = Case(
-                row.text, level, (contexts or {}).get(str(task)), others, max_characters, spans.get(str(task))
-            )
+            case = Case(row.text, level, (contexts or {}).get(str(task)), others, max_characters, spans.get(str(task)))
             for name, rule in SINGLE.items():
                 reason = rule(case) if name in wanted else None
                 if reason:
@@ -68,14 +64,7 @@ def _mark(
 ) -> dict[str, object]:
     values = {name: getattr(row, name) for name in ("task", "prompt_id", "text", "level", "generator")}
     position = row.Index  # type: ignore[attr-defined]
-    return {
-        "position": position,
-        **values,
-        "rule": rule,
-        "reason": reason,
-        "other": other,
-        "distance": distance,
-    }
+    return {"position": position, **values, "rule": rule, "reason": reason, "other": other, "distance": distance}
 
 
 def _repeats(group: pd.DataFrame, threshold: float | None) -> list[dict[str, object]]:
@@ -117,8 +106,7 @@ def decide(
     table = found.reset_index(drop=True)
     over = table.groupby(["task", "level", "generator"], dropna=False).cumcount() >= spec.per_level
     dropped = np.array(
-        [review.decision(t, i) == "drop" for t, i in zip(table["task"], table["prompt_id"], strict=True)],
-        dtype=bool,
+        [review.decision(t, i) == "drop" for t, i in zip(table["task"], table["prompt_id"], strict=True)], dtype=bool
     )
     # What is out already does not stand for others.
     looked_at = table[~over.to_numpy() & ~dropped]

@@ -20,7 +20,6 @@ KIND_WORDS = {
     "InstructionRetrieval": "retrieval with instructions",
 }
 
-
 # Endings of task names that say how mteb runs a data set, not which one it is.
 _ENDINGS = (
     "Classification", "Clustering", "Retrieval", "Reranking", "HardNegatives", "BitextMining", "P2P", "S2S", "STS",

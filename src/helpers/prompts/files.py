@@ -59,9 +59,7 @@ def _level_rows(path: Path, content: dict[str, Any]) -> Iterable[dict[str, Any]]
 
     for task, levels in content.items():
         if not isinstance(levels, dict):
-            raise StudyError(
-                f"{path.name}: {task}: must map levels ({', '.join(LEVELS)}) to lists of prompts"
-            )
+            raise StudyError(f"{path.name}: {task}: must map levels ({', '.join(LEVELS)}) to lists of prompts")
         for level, texts in levels.items():
             if level not in LEVELS:
                 raise StudyError(f"{path.name}: {task}: {unknown('level', str(level), list(LEVELS))}")

@@ -18,13 +18,11 @@ LANGUAGES = _words("""
     Thai Tibetan Turkish Ukrainian Urdu Uzbek Vietnamese Welsh Xhosa Yoruba Zulu
 """)
 
-
 # ISO 639-3 codes of languages.
 CODES = _words("""
     ara ben bul ces cmn dan deu ell eng est fas fin fra heb hin hun ind ita jpn kor nld nor pol por ron
     rus spa swa swe tam tel tha tur ukr urd vie zho
 """)
-
 
 # Words of a description that do not give the data set away.
 COMMON = _words("""
@@ -39,7 +37,6 @@ COMMON = _words("""
     near
 """)
 
-
 # An instruction begins with one of these: a closed list, because a tagger would be a model to judge models with.
 IMPERATIVES = _words("""
     answer assign capture categorise categorize choose classify cluster collect compare compute convert
@@ -48,7 +45,6 @@ IMPERATIVES = _words("""
     partition pick predict process provide put rank rate recognise recognize represent retrieve return
     score search select separate sort tag transform translate use
 """)
-
 
 # A question begins with one of these.
 QUESTION_WORDS = _words("""

@@ -17,7 +17,6 @@ from helpers.study.spec import Study
 
 NAME = "prompts/made_from.json"
 
-
 WORDS = {
     "tasks": "the study's tasks",
     "settings": "the study's 'prompts'",
@@ -75,9 +74,7 @@ def _changed(run: Run) -> list[str]:
     try:
         record = read_json(run.folder / NAME) or {}
         before, overrides = dict(record["made_from"]), dict(record["overrides"])
-        now = made_from(
-            load_study(run.study, **{k: v for k, v in overrides.items() if k.startswith("prompts.")})
-        )
+        now = made_from(load_study(run.study, **{k: v for k, v in overrides.items() if k.startswith("prompts.")}))
     except (OSError, ValueError, TypeError, KeyError):
         return ["what it was made from"]
     return [WORDS[kind] for kind in now if before.get(kind) != now[kind]]

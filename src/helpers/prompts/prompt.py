@@ -8,9 +8,7 @@ from typing import Literal
 
 Kind = Literal["prompt", "none", "default"]
 
-
 COLUMNS = ["task", "prompt_id", "kind", "text", "level", "source", "generator"]
-
 
 BASELINES: tuple[Kind, ...] = ("none", "default")
 

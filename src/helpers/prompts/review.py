@@ -12,7 +12,6 @@ import pandas as pd
 
 COLUMNS = ["task", "prompt_id", "text", "level", "generator", "rules", "reasons", "decision", "comment"]
 
-
 DECISIONS = ("keep", "drop", "")
 
 
@@ -39,9 +38,7 @@ def read_review(path: Path, known: Iterable[tuple[str, str]] = ()) -> Review:
     from helpers.prompts.prompt import prompt_id
 
     if path.is_dir():
-        raise StudyError(
-            f"prompts.review_file: {path.name} is a folder; name a CSV file, which may be absent yet"
-        )
+        raise StudyError(f"prompts.review_file: {path.name} is a folder; name a CSV file, which may be absent yet")
     if not path.is_file():
         return Review()
     try:

@@ -19,22 +19,18 @@ _LIKE = {
     "MultilabelClassification": "Classification", "PairClassification": "STS", "Summarization": "STS",
 }  # fmt: skip
 
-
 # "Generate a representation" is what an embedding model does.
 _VECTOR = r"(?:\w+ ){0,3}(?:representation|embedding|vector|encoding)"
-
 
 FOREIGN = (
     rf"summari[sz]\w*|extract\w*\b(?! {_VECTOR})|generat\w*\b(?! {_VECTOR})|rewrit\w*|explain\w*|complete the|"
     r"continue the|correct the"
 )
 
-
 CHATTY = (
     r"(?:here (?:is|are)|sure\b|certainly\b|of course|below (?:is|are)|as an ai\b|"
     r"i (?:can|will|would)\b|please note)"
 )
-
 
 SLOTS = (
     r"[\[{<](?:your |the |insert )?"
@@ -141,9 +137,7 @@ def names_the_data_set(case: Case) -> str | None:
         mine = {n.casefold() for n in data_set_names(own)} if task != own else set()
         for name in data_set_names(task):
             if name.casefold() not in mine and _mentions(case.text, name) and not _is_described(case, name):
-                return (
-                    f"'{name}' names {'the data set' if task == own else task}, which the level does not give"
-                )
+                return f"'{name}' names {'the data set' if task == own else task}, which the level does not give"
     if case.level == "task":
         for word in re.findall(r"[A-Za-z][\w-]{3,}", case.text):
             if word.casefold() in _telling_words(case.context):

@@ -15,13 +15,11 @@ from helpers.prompts.near_duplicates import distances
 
 STYLES = ("label", "instruction", "question", "keywords", "description")
 
-
 STATISTICS = [
     "task", "level", "generator", "prompts", "words_mean", "words_sd", "characters_mean", "characters_sd", "shortest",
     "longest", "distinct_words", "type_token_ratio", "distinct_bigrams", "mean_distance",
     *(f"share_{s}" for s in STYLES),
 ]  # fmt: skip
-
 
 _STARTS = {"given", "please"}
 
@@ -141,9 +139,7 @@ def overlap(table: pd.DataFrame, by: str = "generator", threshold: float = 0.1) 
             "first": one, "second": other, "first_size": len(a), "second_size": len(b), "shared": len(a & b),
             "jaccard": len(a & b) / len(a | b), "near": _near_share(a, b, threshold),
         })  # fmt: skip
-    return pd.DataFrame(
-        rows, columns=["first", "second", "first_size", "second_size", "shared", "jaccard", "near"]
-    )
+    return pd.DataFrame(rows, columns=["first", "second", "first_size", "second_size", "shared", "jaccard", "near"])
 
 
 def _near_share(a: set[tuple[str, str]], b: set[tuple[str, str]], threshold: float) -> float:
@@ -159,9 +155,7 @@ def _near_share(a: set[tuple[str, str]], b: set[tuple[str, str]], threshold: flo
 
 def most_alike(prompts: pd.DataFrame) -> str:
     """The task whose prompts have the smallest mean distance, of several the first by name; any where none has two."""
-    between = prompts.groupby("task", sort=False)["text"].agg(
-        lambda texts: mean_distance(texts.dropna().tolist())
-    )
+    between = prompts.groupby("task", sort=False)["text"].agg(lambda texts: mean_distance(texts.dropna().tolist()))
     if between.notna().any():
         between = between[is_lowest(between)]
     return str(min(between.index, default=""))

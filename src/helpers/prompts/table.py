@@ -64,16 +64,10 @@ def candidates(study: Study) -> pd.DataFrame:
     missing = [t.name for t in study.tasks if t.name not in set(table["task"])]
     if missing:
         where = ", ".join(f.path for f in spec.files()) or "generated prompts"
-        near = (
-            unknown("task", missing[0], sorted(set(table["task"])))
-            if len(table)
-            else "there is no prompt at all"
-        )
+        near = unknown("task", missing[0], sorted(set(table["task"]))) if len(table) else "there is no prompt at all"
         raise StudyError(f"{where}: no prompts for '{missing[0]}': {near}")
     wanted = [t.name for t in study.tasks]
-    return table[table["task"].isin(wanted) & table["level"].isin([*spec.levels, None])].reset_index(
-        drop=True
-    )
+    return table[table["task"].isin(wanted) & table["level"].isin([*spec.levels, None])].reset_index(drop=True)
 
 
 def _require_complete(study: Study, table: pd.DataFrame) -> None:

@@ -7,17 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 import pandas as pd
 
-from helpers.base.phrases import (
-    cells_named,
-    choose,
-    count,
-    is_farthest,
-    is_highest,
-    is_lowest,
-    listed,
-    out_of,
-    signed,
-)
+from helpers.base.phrases import cells_named, choose, count, is_farthest, is_highest, is_lowest, listed, out_of, signed
 from helpers.display.figure import Said
 from helpers.prompts.statistics import style, words
 from helpers.study.prompts import LEVELS
@@ -103,9 +93,7 @@ def removals(decided: pd.DataFrame, unread: Iterable[str] = ()) -> list[str]:
     stays = decided["kept"].astype(bool)
     kept, marked = decided[stays], decided[stays & (decided["rules"] != "")]
     stay = choose(len(decided), "stays", "stay")
-    sentences = [
-        f"{out_of(len(kept), len(decided), 'prompt')} {stay}, for {count(decided['task'].nunique(), 'task')}."
-    ]
+    sentences = [f"{out_of(len(kept), len(decided), 'prompt')} {stay}, for {count(decided['task'].nunique(), 'task')}."]
     if len(kept) < len(decided):
         counts = ", ".join(f"{n} {rule}" for rule, n in _by_size(decided.loc[~stays, "rule"]).items())
         sentences.append(f"Removed: {counts}.")
@@ -117,9 +105,7 @@ def removals(decided: pd.DataFrame, unread: Iterable[str] = ()) -> list[str]:
             f"reader should decide on {choose(len(marked), 'it', 'them')}."
         )
     if tasks := sorted(set(unread)):
-        sentences.append(
-            f"Not looked for texts of the data set, because it could not be read: {', '.join(tasks)}."
-        )
+        sentences.append(f"Not looked for texts of the data set, because it could not be read: {', '.join(tasks)}.")
     return sentences
 
 
@@ -152,9 +138,7 @@ def paraphrases(table: pd.DataFrame) -> list[str]:
     if table.empty:
         return []
     good = int((table["checks"] == "").sum())
-    sentences = [
-        f"{out_of(good, len(table), 'paraphrase')} {choose(len(table), 'passes', 'pass')} every check."
-    ]
+    sentences = [f"{out_of(good, len(table), 'paraphrase')} {choose(len(table), 'passes', 'pass')} every check."]
     counts = _by_size(table.loc[table["checks"] != "", "checks"].str.split("; ").explode())
     if len(counts):
         sentences.append("Marked: " + ", ".join(f"{n} '{name}'" for name, n in counts.items()) + ".")

@@ -24,23 +24,15 @@ from helpers.sweep.variants import distinct
 
 REPORTED = ["default", "prompt_mean", "low", "high", "percentile", "rank", "rank_low", "rank_high"]
 
-
 MODELS = ["study", "model", "tasks", *REPORTED, "cv_median", "inflated", "deflated", "undecided", "verdict"]
-
 
 SHARED = ["model", "task", "study", "n_prompts", "default", "mean", "cv", "percentile", "label", "data"]
 
-
 MOVED = ["displacement", "similarity_improvement", "angulation"]
-
 
 GEOMETRY = ["study", "model", "task", *MOVED, *POOLS, "own_first"]
 
-
-TUNING = [
-    *("study", "preset", "seed", "task", "language", "pool"),
-    *("before", "value", "difference", "low", "high"),
-]
+TUNING = [*("study", "preset", "seed", "task", "language", "pool"), *("before", "value", "difference", "low", "high")]
 
 
 @dataclass
@@ -162,9 +154,7 @@ def shared_rows(sensitivity: Mapping[str, pd.DataFrame], scores: Mapping[str, pd
     return table.sort_values(["task", "model", "study"], ignore_index=True).reindex(columns=SHARED)
 
 
-def geometry_rows(
-    geometry: Mapping[str, pd.DataFrame], distractors: Mapping[str, pd.DataFrame]
-) -> pd.DataFrame:
+def geometry_rows(geometry: Mapping[str, pd.DataFrame], distractors: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """One row per study, model and task: what instructions do to queries, and the best recall@1 in each pool.
 
     displacement, similarity_improvement, angulation: means over instructions (controls left out), then over subsets.
@@ -227,9 +217,7 @@ def findings(found: Comparison) -> list[dict[str, str]]:
         out.append({"text": text, "figure": "tbl-compare-shared"})
     lost = found.geometry.dropna(subset=["normal", "paraphrase"])
     if len(lost):
-        change = (lost["paraphrase"] - lost["normal"]).round(
-            12
-        )  # equal recalls may differ in their last digit
+        change = (lost["paraphrase"] - lost["normal"]).round(12)  # equal recalls may differ in their last digit
         worst = lost[is_lowest(change)]
         named = listed(f"{r.model} on {r.task}, study {r.study}" for r in worst.itertuples())
         text = (

@@ -19,37 +19,17 @@ from helpers.scores.board import borda
 from helpers.sensitivity import charts as strip_charts
 from helpers.sensitivity.defaults import sensitivity_table
 
-SCORES = (
-    0.52,
-    0.53,
-    0.537,
-    0.545,
-    0.55,
-    0.555,
-    0.56,
-    0.562,
-    0.566,
-    0.57,
-    0.575,
-    0.58,
-    0.586,
-    0.592,
-    0.60,
-)  # by prompt
-
+SCORES = (0.52, 0.53, 0.537, 0.545, 0.55, 0.555, 0.56, 0.562, 0.566, 0.57, 0.575, 0.58, 0.586, 0.592, 0.60)  # by prompt
 
 DEFAULTS = {"Model A": 0.611, "Model B": 0.588}
 
-
 SHIFTS = {"Model A": 0.0, "Model B": 0.02}
-
 
 BOARD = {  # two tasks, three prompts and the default of each model
     "Model A": ([0.60, 0.64, 0.70], [0.50, 0.55, 0.57], 0.68),
     "Model B": ([0.58, 0.63, 0.68], [0.49, 0.54, 0.58], 0.62),
     "Model C": ([0.30, 0.33, 0.35], [0.20, 0.22, 0.27], 0.34),
 }
-
 
 INSTRUCTIONS = {  # weights of query, distractor and target; rank of the target without and with paraphrases
     "ignored, the query stays": (0.86, 0.07, 0.07, 2, 3),

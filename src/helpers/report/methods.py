@@ -48,20 +48,13 @@ CHAPTERS = {
     ),
     "Instruction geometry": (
         *("geometry.instructions", "geometry.measurement", "geometry.measures", "geometry.relevance"),
-        *(
-            "geometry.separability",
-            "base.ranking",
-            "geometry.pools",
-            "geometry.paper",
-            "geometry.projection",
-        ),
+        *("geometry.separability", "base.ranking", "geometry.pools", "geometry.paper", "geometry.projection"),
     ),
     "Fine-tuning": ("tuning.data", "tuning.loss", "tuning.reler", "tuning.evaluation", "tuning.instructions"),
     "Titles of the figures": tuple(
         f"{path.parent.name}.words" for path in sorted(Path(__file__).parents[1].glob("*/words.py"))
     ),
 }
-
 
 NOT_A_DEFINITION = re.compile(r"(?:^|_)(?:findings|display|text|main)$|^(?:read|write|load|compare_studies)")
 

@@ -8,14 +8,9 @@ from urllib.parse import unquote
 
 _TAG = re.compile(r'<script\b[^>]*?\bsrc="([^"]+)"[^>]*?\btype="module"[^>]*></script>\n?')
 
-
-_IMPORT = re.compile(
-    r"""^import\s+(?:\*\s+as\s+(\w+)|(\{[^}]*\}))\s+from\s+["'](\.[^"']+)["'];?$""", re.MULTILINE
-)
-
+_IMPORT = re.compile(r"""^import\s+(?:\*\s+as\s+(\w+)|(\{[^}]*\}))\s+from\s+["'](\.[^"']+)["'];?$""", re.MULTILINE)
 
 _EXPORT = re.compile(r"^export\s+(?=(?:async\s+)?function\s+(\w+))", re.MULTILINE)
-
 
 _MODULE_ONLY = re.compile(r"^(?:import|export)\b", re.MULTILINE)
 

@@ -14,20 +14,15 @@ from helpers.report.offline import classic_scripts
 
 HEAVY = 3_000_000  # bytes of one page without the scripts that all pages share
 
-
 HEAVY_STUDY = 25_000_000  # bytes of all files of one study
 
-
 REMOTE = re.compile(r"^(?:[a-z][a-z0-9+.-]*:)?//", re.IGNORECASE)
-
 
 _REMOTE_SCRIPT = re.compile(
     r'<script\b[^>]*\bsrc="(?:https?:)?//[^"]*"[^>]*>.*?</script>\n?', re.DOTALL | re.IGNORECASE
 )
 
-
 _REMOTE_LINK = re.compile(r'<link\b[^>]*\bhref="(?:https?:)?//[^"]*"[^>]*>\n?', re.IGNORECASE)
-
 
 # What the removed libraries would have been asked to do: it must go with them, or it is an error in the console.
 _ORPHAN = re.compile(
@@ -35,18 +30,14 @@ _ORPHAN = re.compile(
     re.DOTALL,
 )
 
-
 _ROOT_PATH = re.compile(r'(<(?:script|link|img|source)\b[^>]*?\b(?:src|href)=")/(?!/)')
 
-
 _MATH = re.compile(r'<span class="math (inline|display)">(.*?)</span>', re.DOTALL)
-
 
 _REMOTE_CSS = re.compile(  # an address in quotes may hold semicolons
     r"""@import\s*(?:url\(\s*)?(?:"(?:https?:)?//[^"]*"|'(?:https?:)?//[^']*'|(?:https?:)?//[^\s)]*)[^;]*;""",
     re.IGNORECASE,
 )
-
 
 _FOLDER_LINK = re.compile(r'(<a\b[^>]*?\bhref="(?![a-z][a-z0-9+.-]*:|/)[^"?#]*/)(?=["#])', re.IGNORECASE)
 
@@ -83,9 +74,7 @@ def _mathml(content: str, display: str) -> str | None:
     from latex2mathml.converter import convert
 
     try:
-        return convert(
-            match.group(1) or match.group(2) or "", display="block" if display == "display" else "inline"
-        )
+        return convert(match.group(1) or match.group(2) or "", display="block" if display == "display" else "inline")
     except Exception:  # a formula that the converter does not know stays readable as TeX
         return f"<code>{html.escape(source)}</code>"
 
@@ -106,9 +95,7 @@ def check_site(site: Path | str) -> list[str]:
             if problem:
                 problems.append(f"{where}: {problem}")
         if (weight := path.stat().st_size) > HEAVY:
-            problems.append(
-                f"{where}: weighs {weight / 1e6:.1f} MB, at most {HEAVY / 1e6:.0f} MB keep it quick"
-            )
+            problems.append(f"{where}: weighs {weight / 1e6:.1f} MB, at most {HEAVY / 1e6:.0f} MB keep it quick")
     problems += [
         f"report/{study.name}: weighs {weight / 1e6:.1f} MB, at most {HEAVY_STUDY / 1e6:.0f} MB can be passed on"
         for study in sorted((site / "report").glob("*/"))

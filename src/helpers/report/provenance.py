@@ -18,18 +18,12 @@ from helpers.display.tables import escaped
 
 PACKAGES = ("mteb", "sentence-transformers", "torch", "transformers", "numpy", "scipy", "altair")
 
-
 RECORD = "helpers"  # the key of an executed notebook's metadata that holds its `record`
 
 
 def record() -> dict[str, str]:
     """What is true of this machine and checkout now; the pipeline keeps it in every notebook that it executes."""
-    return {
-        "code": revision(),
-        "packages": package_versions(),
-        "python": platform.python_version(),
-        "device": device(),
-    }
+    return {"code": revision(), "packages": package_versions(), "python": platform.python_version(), "device": device()}
 
 
 @functools.cache

@@ -36,9 +36,7 @@ class StudyRun:
 
 def study_runs(runs: Path) -> list[StudyRun]:
     """Every run below `data/runs` that has an executed notebook; the demo first, then by name."""
-    found = [
-        read_run(folder) for folder in sorted(runs.glob("*/")) if list(folder.glob("notebooks/0*.ipynb"))
-    ]
+    found = [read_run(folder) for folder in sorted(runs.glob("*/")) if list(folder.glob("notebooks/0*.ipynb"))]
     return sorted(found, key=lambda run: (run.name != "demo", run.name))
 
 

@@ -16,15 +16,11 @@ from pathlib import Path
 PARTS = {"hp-table": "Table", "hp-chart": "Figure", "hp-findings": "Findings", "hp-definition": "Definition",
          "hp-glossary": "Words used here"}  # fmt: skip
 
-
 HEADS = {"caption", "figcaption", "h4"}
-
 
 SILENT = {"script", "style", "button", "details"}
 
-
 VOID = {"img", "br", "hr", "input", "meta", "link", "source", "wbr", "col", "area"}
-
 
 LIMIT = 30_000  # characters kept of one part
 
@@ -41,9 +37,7 @@ def complete_index(site: Path, escape: bool, site_title: str = "") -> None:
         return
     index = json.loads(path.read_text(encoding="utf-8"))
     for page in sorted(site.rglob("*.html")):
-        index += entries(
-            page.read_text(encoding="utf-8"), page.relative_to(site).as_posix(), escape, site_title
-        )
+        index += entries(page.read_text(encoding="utf-8"), page.relative_to(site).as_posix(), escape, site_title)
     text = json.dumps(index, ensure_ascii=False)
     path.write_text(text, encoding="utf-8")
     script = site / "report" / "assets" / "search.js"

@@ -25,9 +25,7 @@ class ReportError(RuntimeError):
     """The report could not be made; an older one, if any, is still in place."""
 
 
-def render_site(
-    root: Path | str | None = None, strict: bool = False, folder: Path | str | None = None
-) -> Path:
+def render_site(root: Path | str | None = None, strict: bool = False, folder: Path | str | None = None) -> Path:
     """Render every run below `data/runs` into `_site/`, or one run folder into its `site/`; returns `index.html`.
 
     The pages are built and checked in a folder of their own and take the place of the old site only when they are
@@ -54,10 +52,7 @@ def render_site(
             shutil.copy(root / part, build / part)
         for folder in ("site", "docs"):
             shutil.copytree(root / folder, build / folder)
-        for page in [
-            *(build / "site").glob("*.qmd"),
-            *(build / "docs").glob("*.md"),
-        ]:  # without numbers of a study
+        for page in [*(build / "site").glob("*.qmd"), *(build / "docs").glob("*.md")]:  # without numbers of a study
             foot = raw_html(provenance([], name))
             page.write_text(f"{page.read_text(encoding='utf-8')}\n\n{foot}", encoding="utf-8")
         shutil.copytree(report, build / "report", ignore=shutil.ignore_patterns(".build-*", "executed"))
@@ -68,9 +63,7 @@ def render_site(
         complete_index(site, escape=name.startswith("Quarto"), site_title=title)
         for study in studies:  # after the render: as inputs they would become pages
             shutil.copytree(
-                report / study.name / "executed",
-                site / "report" / study.name / "executed",
-                dirs_exist_ok=True,
+                report / study.name / "executed", site / "report" / study.name / "executed", dirs_exist_ok=True
             )
         problems = check_site(site)
         if problems:
@@ -94,19 +87,12 @@ def renderer() -> tuple[list[str], str]:
     quarto = shutil.which("quarto") if wanted != "smalldocs" else None
     if quarto:
         done = subprocess.run(
-            [quarto, "--version"],
-            capture_output=True,
-            text=True,
-            encoding="utf-8",
-            errors="replace",
-            check=False,
+            [quarto, "--version"], capture_output=True, text=True, encoding="utf-8", errors="replace", check=False
         )
         if done.returncode == 0:
             return [quarto, "render"], f"Quarto {done.stdout.strip()}"
     if wanted == "quarto":
-        raise ReportError(
-            "HELPERS_RENDERER is quarto, but the program does not run; install it or unset the variable"
-        )
+        raise ReportError("HELPERS_RENDERER is quarto, but the program does not run; install it or unset the variable")
     try:
         version = importlib.metadata.version("smalldocs")
     except importlib.metadata.PackageNotFoundError:
@@ -124,12 +110,7 @@ def renderer() -> tuple[list[str], str]:
 
 def _render(program: list[str], build: Path, name: str) -> None:
     done = subprocess.run(
-        [*program, str(build)],
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        errors="replace",
-        check=False,
+        [*program, str(build)], capture_output=True, text=True, encoding="utf-8", errors="replace", check=False
     )
     if done.returncode != 0 or not (build / "_site" / "index.html").is_file():
         said = (done.stderr or done.stdout).strip().splitlines()[-15:]

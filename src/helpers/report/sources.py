@@ -24,9 +24,7 @@ from helpers.report.study_pages import banner, run_card, study_page
 
 UNSEEN = {"parameters", "injected-parameters", "papermill-error-cell-tag"}
 
-
 KEPT = ("text/html", "text/markdown", "text/latex", "image/svg+xml", "image/png", "image/jpeg", "text/plain")
-
 
 GUIDE = (
     "studies", "own-study", "python", "choose-a-prompt", "task-data", "served-models", "prompts-from-a-model", "many-gpus", "tables",
@@ -58,12 +56,8 @@ def prepare(root: Path, runs: list[StudyRun], renderer: str) -> Path:
     sections.append({"section": "Guide", "contents": [f"docs/{name}.md" for name in GUIDE]})
     sections.append({"section": "Clusters", "contents": ["site/slurm.qmd", "site/kubernetes.qmd"]})
     sidebar = {"website": {"sidebar": {"style": "docked", "search": True, "contents": sections}}}
-    (report / "_sidebar.yml").write_text(
-        yaml.safe_dump(sidebar, sort_keys=False, allow_unicode=True), encoding="utf-8"
-    )
-    compare_link = (
-        f'<p><a href="report/compare.html">{comparison_page.page_title(runs)}</a></p>' if comparison else ""
-    )
+    (report / "_sidebar.yml").write_text(yaml.safe_dump(sidebar, sort_keys=False, allow_unicode=True), encoding="utf-8")
+    compare_link = f'<p><a href="report/compare.html">{comparison_page.page_title(runs)}</a></p>' if comparison else ""
     for name, markup in (
         ("runs", "".join(map(run_card, runs)) + compare_link),
         ("examples", examples_html()),
@@ -93,9 +87,7 @@ def light_copy(notebook: Any) -> Any:
         cell.metadata = {"tags": cell.metadata["tags"]} if cell.metadata.get("tags") else {}
         if cell.cell_type == "code":
             _plain_cell(cell)
-    notebook.metadata = {
-        k: notebook.metadata[k] for k in ("kernelspec", "language_info") if k in notebook.metadata
-    }
+    notebook.metadata = {k: notebook.metadata[k] for k in ("kernelspec", "language_info") if k in notebook.metadata}
     return nbformat.from_dict(json.loads(scrub(json.dumps(notebook))))
 
 
@@ -114,9 +106,7 @@ def notebook_page(notebook: Any, run: StudyRun, name: str, renderer: str) -> Any
     for cell in cells:
         if cell.cell_type == "code":
             _plain_cell(cell)
-            hidden = {"hide-input", "remove-input"} & set(
-                cell.metadata.get("tags", [])
-            )  # Quarto ignores these tags
+            hidden = {"hide-input", "remove-input"} & set(cell.metadata.get("tags", []))  # Quarto ignores these tags
             # smalldocs folds a notebook's cell only where the cell itself says so
             cell.source = ("#| echo: false\n" if hidden else "#| code-fold: true\n") + cell.source
     terms = terms_html("\n".join(c.source for c in cells if c.cell_type == "markdown"), "../../")
@@ -128,11 +118,7 @@ def notebook_page(notebook: Any, run: StudyRun, name: str, renderer: str) -> Any
         *([_cell("markdown", raw_html(banner(run)), "page-banner")] if run.incomplete else []),
         *(c for c in cells if c.cell_type != "markdown" or c.source.strip()),
         *([_cell("markdown", raw_html(terms), "page-terms")] if terms else []),
-        _cell(
-            "markdown",
-            raw_html(provenance([run.name], renderer, executed, name, recorded)),
-            "page-provenance",
-        ),
+        _cell("markdown", raw_html(provenance([run.name], renderer, executed, name, recorded)), "page-provenance"),
     ]
     return page
 
@@ -170,12 +156,8 @@ def _bundle(data: dict[str, Any]) -> dict[str, Any] | None:
     value = data[best]
     if isinstance(value, str):
         value = scrub(KIT.sub("", value) if best == "text/html" else value)
-        value = (
-            show_controls(value) if best in ("text/markdown", "text/plain") else value
-        )  # HTML: where it is made
-    if (
-        best == "text/markdown"
-    ):  # computed text: its words may come from data, so no HTML, shortcode or formula
+        value = show_controls(value) if best in ("text/markdown", "text/plain") else value  # HTML: where it is made
+    if best == "text/markdown":  # computed text: its words may come from data, so no HTML, shortcode or formula
         value = value.replace("<", "&lt;").replace("$", "\\$")
     return {best: value}
 

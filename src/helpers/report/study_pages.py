@@ -14,12 +14,9 @@ from helpers.report.runs import StudyRun, page_title, step_name
 
 STATES = {"failed": "failed", "running": "was running or was stopped"}
 
-
 TOLD_FIRST = ("04", "05", "06", "03", "02", "01")  # whose first findings stand on the landing page
 
-
 ON_THE_CARD = 3
-
 
 VERDICT = ["model", "default", "prompt_mean", "low", "high", "percentile", "rank", "rank_low", "rank_high", "verdict"]  # fmt: skip
 
@@ -107,10 +104,7 @@ def verdict_table(run: StudyRun) -> str:
 def _spans(low: pd.Series, high: pd.Series, form: str) -> list[str | None]:
     """Intervals in words of their ends, one number where they are equal, None where one is missing."""
     pairs = zip(low, high, strict=True)
-    return [
-        None if a != a or b != b else f"{a:{form}}" if a == b else f"{a:{form}} to {b:{form}}"
-        for a, b in pairs
-    ]
+    return [None if a != a or b != b else f"{a:{form}}" if a == b else f"{a:{form}} to {b:{form}}" for a, b in pairs]
 
 
 def page_links(run: StudyRun, base: str) -> str:
@@ -131,9 +125,7 @@ def findings_html(run: StudyRun, findings: list[dict[str, str]], base: str, leve
             name = escaped(step_name(entry["step"])).capitalize()
             out.append(f"{'</ul>' if step else ''}<{level}>{name}</{level}><ul>")
             step = entry["step"]
-        out.append(
-            f"<li>{escaped(entry.get('text', ''))}{_see(run, step, entry.get('figure') or '', base)}</li>"
-        )
+        out.append(f"<li>{escaped(entry.get('text', ''))}{_see(run, step, entry.get('figure') or '', base)}</li>")
     return f'<div class="hp-findings">{"".join(out)}</ul></div>'
 
 

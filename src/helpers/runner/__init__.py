@@ -9,11 +9,4 @@ from helpers.runner.pipeline import run_chain
 from helpers.runner.plan import plan_text
 from helpers.runner.status import read_status
 
-__all__ = [
-    "check_names",
-    "check_references",
-    "plan_text",
-    "prepare",
-    "read_status",
-    "run_chain",
-]
+__all__ = ["check_names", "check_references", "plan_text", "prepare", "read_status", "run_chain"]

@@ -45,9 +45,7 @@ class Chain:
 
     def inputs(self, step: str) -> dict[str, str]:
         given = self.parameters[step]
-        return inputs_of(
-            step, self.sources[step], self.study, self.study_file, given, self.status, self.folder
-        )
+        return inputs_of(step, self.sources[step], self.study, self.study_file, given, self.status, self.folder)
 
     def executed(self, step: str) -> Path:
         return self.folder / "notebooks" / self.notebooks[step].name
@@ -105,15 +103,7 @@ def prepare(
     file_hashes.remember(folder)
     notebooks = {step: paths[step] for step in steps}
     chain = Chain(
-        loaded,
-        file,
-        folder,
-        notebooks,
-        selected,
-        parameters,
-        read_status(folder, loaded.name),
-        force,
-        sources,
+        loaded, file, folder, notebooks, selected, parameters, read_status(folder, loaded.name), force, sources
     )
     # What was given for a step that is not run now stays part of its identity.
     for step in set(steps) - set(selected):

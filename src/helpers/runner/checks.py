@@ -38,10 +38,7 @@ def _of_geometry(study: Study) -> Iterator[str]:
     if spec is None:
         return
     labels = [model.label for model in study.models]
-    for key, given in (
-        ("models", spec.models or []),
-        ("map_model", [spec.map_model] if spec.map_model else []),
-    ):
+    for key, given in (("models", spec.models or []), ("map_model", [spec.map_model] if spec.map_model else [])):
         for label in given:
             if label not in labels:
                 yield f"geometry.{key}: {unknown('model label', label, labels)}"

@@ -51,20 +51,14 @@ def _main(given: list[str]) -> int:
         if error.errno not in (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT):
             raise
         where = f" '{error.filename}'" if error.filename else ""
-        print(
-            f"helpers: cannot write or read{where}: {error.strerror}; finished results are kept",
-            file=sys.stderr,
-        )
+        print(f"helpers: cannot write or read{where}: {error.strerror}; finished results are kept", file=sys.stderr)
         return 1
 
 
 def parser() -> argparse.ArgumentParser:
     """All commands and their options."""
     top = argparse.ArgumentParser(
-        prog="helpers",
-        description=__doc__,
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        prog="helpers", description=__doc__, epilog=EXAMPLES, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     top.add_argument("--version", action="version", version=f"helpers {__version__}")
     commands = top.add_subparsers(title="commands", required=True, metavar="COMMAND")
@@ -189,9 +183,7 @@ def try_prompt(options: argparse.Namespace) -> int:
     run = Run.open(options.study, step="02")
     row = score(run, options.model, options.task, options.prompt).iloc[0]
     above = (
-        f"better than {row['percentile']:.0%} of {row['n_prompts']} prompts"
-        if row["n_prompts"]
-        else "no prompt beside"
+        f"better than {row['percentile']:.0%} of {row['n_prompts']} prompts" if row["n_prompts"] else "no prompt beside"
     )
     print(f"{row['model']} on {row['task']}: {row['score']:.4f}, {above} of study {run.study.name}")
     for side, string in literal_inputs(run, row["model"], row["task"], row["prompt"]):

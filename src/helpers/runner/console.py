@@ -51,9 +51,7 @@ class Console:
     def _watch(self, over: threading.Event, began: float, expected: int) -> None:
         while not over.wait(min(1.0, self.silence)):
             if time.monotonic() - self._last >= self.silence:
-                done = sum(
-                    1 for c in self.cells if c.metadata.get("papermill", {}).get("status") == "completed"
-                )
+                done = sum(1 for c in self.cells if c.metadata.get("papermill", {}).get("status") == "completed")
                 place = (
                     f"cell {min(done + 1, len(self.cells))} of {len(self.cells)}"
                     if self.cells

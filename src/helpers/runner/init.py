@@ -66,9 +66,7 @@ def init(name: str, data: str, kind: str | None = None) -> list[Path]:
     """
     root = project_root()
     if not re.fullmatch(r"[a-z0-9][a-z0-9-]*", name):
-        raise StudyError(
-            f"'{name}' is no name of a study; write lower case letters, digits and hyphens, e.g. my-study"
-        )
+        raise StudyError(f"'{name}' is no name of a study; write lower case letters, digits and hyphens, e.g. my-study")
     if name in study_names():
         raise StudyError(f"data/studies/{name}.yml is there already; give the new study another name")
     place = Path(data).expanduser()

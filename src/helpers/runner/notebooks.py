@@ -17,16 +17,13 @@ from helpers.study.parameters import TAG, ParameterError, declared
 
 MAX_CELLS = 15
 
-
 MAX_LINES = 15
 
 
 def notebook_paths(root: Path | None = None) -> dict[str, Path]:
     """The six notebooks by their number, "01" to "06", as far as they exist."""
     folder = (root or project_root()) / "notebooks"
-    return {
-        path.name[:2]: path for path in sorted(folder.glob("[0-9][0-9]_*.ipynb")) if path.name[:2] != "00"
-    }
+    return {path.name[:2]: path for path in sorted(folder.glob("[0-9][0-9]_*.ipynb")) if path.name[:2] != "00"}
 
 
 def read_notebook(path: Path) -> Any:
@@ -73,9 +70,7 @@ def problems(path: Path) -> list[str]:
     if kernel.get("name") != "python3":
         found.append("its kernel is not python3")
     if "python" not in (kernel.get("language"), notebook.metadata.get("language_info", {}).get("name")):
-        found.append(
-            "does not say that its language is python, which papermill needs (metadata.kernelspec.language)"
-        )
+        found.append("does not say that its language is python, which papermill needs (metadata.kernelspec.language)")
     if any("id" not in cell for cell in notebook.cells):
         found.append("has cells without an id (nbformat 4.5)")
     try:

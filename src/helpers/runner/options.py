@@ -8,9 +8,7 @@ FETCH = "helpers fetch-published published"
 
 
 def chain_options(added: argparse.ArgumentParser) -> None:
-    added.add_argument(
-        "study", metavar="STUDY", help="name of a file in data/studies, or the path of a study file"
-    )
+    added.add_argument("study", metavar="STUDY", help="name of a file in data/studies, or the path of a study file")
     added.add_argument("--from", dest="first", metavar="STEP", help="first step, such as 03")
     added.add_argument("--to", dest="last", metavar="STEP", help="last step, such as 05")
     added.add_argument(
@@ -26,16 +24,12 @@ def chain_options(added: argparse.ArgumentParser) -> None:
 
 def run_options(added: argparse.ArgumentParser) -> None:
     chain_options(added)
-    added.add_argument(
-        "--force", action="store_true", help="run finished steps again (the sweep's cells are reused)"
-    )
+    added.add_argument("--force", action="store_true", help="run finished steps again (the sweep's cells are reused)")
 
 
 def init_options(added: argparse.ArgumentParser) -> None:
     added.add_argument("name", metavar="NAME", help="of the new study: lower case letters, digits, hyphens")
-    added.add_argument(
-        "--data", required=True, metavar="PATH", help="a CSV, TSV, JSONL or Parquet file, or a folder"
-    )
+    added.add_argument("--data", required=True, metavar="PATH", help="a CSV, TSV, JSONL or Parquet file, or a folder")
     added.add_argument("--type", metavar="TYPE", help="task type; without it the columns say it")
 
 
@@ -45,17 +39,12 @@ def try_options(added: argparse.ArgumentParser) -> None:
     added.add_argument(
         "prompt", metavar="PROMPT", help="exactly as the model is to read it; the study's separator follows"
     )
-    added.add_argument(
-        "--study", default="demo", help="a study that was swept, or its folder (default: demo)"
-    )
+    added.add_argument("--study", default="demo", help="a study that was swept, or its folder (default: demo)")
 
 
 def render_options(added: argparse.ArgumentParser) -> None:
     added.add_argument(
-        "folder",
-        nargs="?",
-        metavar="FOLDER",
-        help="one run folder that `run_sweep` wrote, instead of data/runs",
+        "folder", nargs="?", metavar="FOLDER", help="one run folder that `run_sweep` wrote, instead of data/runs"
     )
 
 
@@ -88,6 +77,4 @@ def scaling_options(added: argparse.ArgumentParser) -> None:
         ("--cell-seconds", "for an estimate: scoring of one cell; default: 2"),
     ):
         added.add_argument(option, type=float, metavar="X", help=text)
-    added.add_argument(
-        "--fresh", action="store_true", help="start and load for every group, as Ray tasks on GPUs do"
-    )
+    added.add_argument("--fresh", action="store_true", help="start and load for every group, as Ray tasks on GPUs do")

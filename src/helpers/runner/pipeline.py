@@ -42,17 +42,13 @@ def run_chain(chain: Chain, console: Console | None = None) -> int:
             chain.status = read_status(chain.folder, chain.study.name)  # another run may have ended meanwhile
             return _run_selected(chain, console)
     except Timeout:
-        raise StudyError(
-            f"another command is running study {chain.study.name}; wait for it or stop it"
-        ) from None
+        raise StudyError(f"another command is running study {chain.study.name}; wait for it or stop it") from None
 
 
 def _run_selected(chain: Chain, console: Console) -> int:
     began, result, ended = time.monotonic(), OK, ""
     _tidy(chain)
-    console.line(
-        f"study {chain.study.name}: step{'s' * (len(chain.selected) > 1)} {', '.join(chain.selected)}"
-    )
+    console.line(f"study {chain.study.name}: step{'s' * (len(chain.selected) > 1)} {', '.join(chain.selected)}")
     for number, step in enumerate(chain.selected, 1):
         head = f"[{number}/{len(chain.selected)}] {chain.notebooks[step].stem}"
         again = chain.why(step)
@@ -140,9 +136,7 @@ def _execute(source: Path, output: Path, parameters: Mapping[str, Any], console:
             return super().execute_managed_notebook(nb_man, kernel_name, **kwargs)
 
     papermill_engines.register("helpers", Watched)
-    os.environ.setdefault(
-        "JUPYTER_PREFER_ENV_PATH", "1"
-    )  # a kernel 'python3' in the user's home is another Python
+    os.environ.setdefault("JUPYTER_PREFER_ENV_PATH", "1")  # a kernel 'python3' in the user's home is another Python
 
     def stop(*_: Any) -> None:
         raise KeyboardInterrupt
@@ -210,9 +204,7 @@ def _settle(chain: Chain, ended: str) -> None:
 
 def _summary(chain: Chain, console: Console, seconds: float) -> None:
     steps = chain.status.steps
-    ran = [
-        step for step in chain.selected if not steps[step].reused and steps[step].state in ("done", "failed")
-    ]
+    ran = [step for step in chain.selected if not steps[step].reused and steps[step].state in ("done", "failed")]
     reused = [step for step in chain.selected if steps[step].reused]
     console.line("")
     for step, known in steps.items():

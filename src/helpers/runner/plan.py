@@ -69,9 +69,7 @@ def _cost(table: pd.DataFrame) -> list[str]:
     ]
     for device, speed in DEVICES.items():
         hours = flop / speed / 3600
-        lines.append(
-            f"    {hours:,.1f} h on {device}" if hours >= 1 else f"    {hours * 60:,.1f} min on {device}"
-        )
+        lines.append(f"    {hours:,.1f} h on {device}" if hours >= 1 else f"    {hours * 60:,.1f} min on {device}")
     unknown_tasks = sorted(set(table.loc[table["texts"].isna(), "task"]))
     if unknown_tasks:
         lines.append(
@@ -84,12 +82,8 @@ def _requests(asked: pd.DataFrame) -> list[str]:
     """What servers will be asked for; no lines where no model is served."""
     lines = ["", "  served models:"] if len(asked) else []
     for row in asked.itertuples():
-        sent = (
-            f"; {row.requests_sent:,} and {row.tokens_sent:,} were sent so far" if row.requests_sent else ""
-        )
-        left = (
-            f"about {row.requests_left:,} requests and {row.tokens_left:,} tokens to send to {row.url}{sent}"
-        )
+        sent = f"; {row.requests_sent:,} and {row.tokens_sent:,} were sent so far" if row.requests_sent else ""
+        left = f"about {row.requests_left:,} requests and {row.tokens_left:,} tokens to send to {row.url}{sent}"
         unknown = "" if row.counted else "; tasks of unknown size are not counted"
         lines.append(f"    {row.model}: {left}{unknown}")
     return lines
@@ -109,15 +103,9 @@ def _geometry(study: Study) -> list[str]:
         bitext = metadata is not None and metadata.type == "BitextMining"
         kind: Bank = "bitext-mining" if bitext else "retrieval"
         counts = select(bank, kind, study.geometry.groups, controls=False)
-        controls = (
-            len(select(bank, kind)) - len(select(bank, kind, controls=False))
-            if study.geometry.controls
-            else 0
-        )
+        controls = len(select(bank, kind)) - len(select(bank, kind, controls=False)) if study.geometry.controls else 0
         subsets = task.subsets or (list(metadata.hf_subsets) if metadata is not None else ["default"])
-        lines.append(
-            f"    {task.name}: {len(counts)} instructions and {controls} controls x {len(subsets)} subset(s)"
-        )
+        lines.append(f"    {task.name}: {len(counts)} instructions and {controls} controls x {len(subsets)} subset(s)")
     return lines
 
 
@@ -125,7 +113,4 @@ def _finetuning(study: Study) -> list[str]:
     if study.finetuning is None or "06" not in study.steps:
         return []
     spec = study.finetuning
-    return [
-        "",
-        f"  fine-tuning of {spec.model} on {spec.data}: {', '.join(spec.presets)} x {len(spec.seeds)} seed(s)",
-    ]
+    return ["", f"  fine-tuning of {spec.model} on {spec.data}: {', '.join(spec.presets)} x {len(spec.seeds)} seed(s)"]

@@ -22,7 +22,6 @@ from helpers.study.spec import TASK_DATA_VARIABLE, Study
 
 NEVER = "has not run"
 
-
 WHAT_CHANGED = {
     "notebook": "the notebook",
     "study": "the study file",
@@ -146,9 +145,7 @@ def _failed_cells(before: Step, folder: Path) -> str | None:
     import pandas as pd
 
     failed = int(
-        (
-            pd.read_parquet(folder / "tables" / "scores.parquet", columns=["status"])["status"] == "failed"
-        ).sum()
+        (pd.read_parquet(folder / "tables" / "scores.parquet", columns=["status"])["status"] == "failed").sum()
     )
     return f"{failed} scores failed the last time" if failed else None
 

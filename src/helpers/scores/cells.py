@@ -13,7 +13,6 @@ CELL_COLUMNS = [
     "score", "n_records", "n_missing", "variant_of",
 ]  # fmt: skip
 
-
 Records = str | Mapping[str, str] | None
 
 
@@ -38,10 +37,7 @@ def task_scores(scores: pd.DataFrame, records: Records = None) -> pd.DataFrame:
         table[column] = None
     grouped = table.groupby(["model", "task", "kind", "prompt_id"], dropna=False, sort=False)
     cells = grouped.agg(
-        **{
-            c: (c, "first")
-            for c in ("task_type", "prompt", "level", "source", "application", "metric", "variant_of")
-        },
+        **{c: (c, "first") for c in ("task_type", "prompt", "level", "source", "application", "metric", "variant_of")},
         score=("score", "mean"),
         n_records=("score", "size"),
         n_missing=("hole", "sum"),
@@ -83,9 +79,7 @@ def chosen_records(scores: pd.DataFrame, records: Records = None) -> pd.DataFram
             choice = str(first.iloc[0]) if len(first) else ""
         there = sorted(name[rows].unique())
         if choice not in there:
-            raise ValueError(
-                f"task '{task}' has no record '{choice}'; its records (split/subset): {', '.join(there)}"
-            )
+            raise ValueError(f"task '{task}' has no record '{choice}'; its records (split/subset): {', '.join(there)}")
         keep &= ~rows | (name == choice).to_numpy()
     return table[keep]
 

@@ -25,12 +25,9 @@ from helpers.study.published import ResultsSource
 
 GITHUB = "https://github.com"
 
-
 RAW = "https://raw.githubusercontent.com"
 
-
 LARGEST = 8 * 2**30  # bytes of one download
-
 
 Say = Callable[[str], None]
 
@@ -43,18 +40,13 @@ def download(url: str, target: Path, attempts: int = 5, wait: float = 1.0) -> Pa
     """
 
     def transfer() -> None:
-        with (
-            replacing(target) as temporary,
-            httpx.stream("GET", url, follow_redirects=True, timeout=60) as answer,
-        ):
+        with replacing(target) as temporary, httpx.stream("GET", url, follow_redirects=True, timeout=60) as answer:
             answer.raise_for_status()
             with open(temporary, "wb") as out:
                 for chunk in answer.iter_raw():
                     out.write(chunk)
                     if out.tell() > LARGEST:
-                        raise StudyError(
-                            f"{url}: the server sends more than {LARGEST / 2**30:g} GiB; nothing is kept"
-                        )
+                        raise StudyError(f"{url}: the server sends more than {LARGEST / 2**30:g} GiB; nothing is kept")
 
     try:
         _patiently(attempts, wait)(transfer)
@@ -94,9 +86,7 @@ def fetch_results(study: str, source: ResultsSource, base: str = GITHUB, say: Sa
 def adopt(study: str, source: ResultsSource, given: Path, say: Say = print) -> Path:
     """Take results that lie here already, a folder or an archive: checked, then packed where the study looks for them."""
     if not source.repository or not source.commit:
-        raise StudyError(
-            f"study {study}: results_from names no repository and commit; set results_from.path instead"
-        )
+        raise StudyError(f"study {study}: results_from names no repository and commit; set results_from.path instead")
     _check(given, source, study)
     target = download_path(source.repository, source.commit)
     with replacing(target) as temporary, tarfile.open(temporary, "w:gz", compresslevel=6) as tar:
@@ -151,18 +141,14 @@ def main(arguments: list[str] | None = None) -> int:
     """`helpers fetch-published STUDY [--from PATH] [--without-reported]`."""
     parser = argparse.ArgumentParser(prog="helpers fetch-published", description=__doc__)
     parser.add_argument("study", help="a study with results_from, e.g. published")
-    parser.add_argument(
-        "--from", dest="given", type=Path, help="a folder or archive that holds the results already"
-    )
+    parser.add_argument("--from", dest="given", type=Path, help="a folder or archive that holds the results already")
     parser.add_argument("--without-reported", action="store_true", help="leave the reported defaults out")
     options = parser.parse_args(arguments)
     study = load_study(options.study)
     source = study.results_from
     if source is None:
         others = [n for n in study_names() if load_study(n).results_from is not None]
-        raise StudyError(
-            f"study {study.name} has no results_from; studies that have: {', '.join(others) or 'none'}"
-        )
+        raise StudyError(f"study {study.name} has no results_from; studies that have: {', '.join(others) or 'none'}")
     if options.given is not None:
         path = adopt(study.name, source, options.given.expanduser())
     else:
@@ -187,10 +173,7 @@ def _patiently(attempts: int = 5, wait: float = 1.0) -> Retrying:
         return isinstance(error, httpx.TransportError | TimeoutError)
 
     return Retrying(
-        stop=stop_after_attempt(attempts),
-        wait=wait_exponential(wait),
-        retry=retry_if_exception(passes),
-        reraise=True,
+        stop=stop_after_attempt(attempts), wait=wait_exponential(wait), retry=retry_if_exception(passes), reraise=True
     )
 
 
@@ -208,9 +191,7 @@ def _json_text(client: httpx.Client, url: str) -> bytes | None:
     try:
         json.loads(answer.text)
     except (ValueError, RecursionError):
-        raise StudyError(
-            f"{url}: what the server sent is no JSON (the page of a proxy?); try again"
-        ) from None
+        raise StudyError(f"{url}: what the server sent is no JSON (the page of a proxy?); try again") from None
     return answer.content
 
 

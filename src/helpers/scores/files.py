@@ -15,7 +15,6 @@ from helpers.base.errors import StudyError
 
 MAX_FILES = 500_000
 
-
 MAX_BYTES = 64 * 2**20  # a result of one task is some kilobytes; more is a foreign file
 
 
@@ -105,9 +104,7 @@ def _archive_files(archive: Path) -> Iterator[tuple[PurePosixPath, bytes | str]]
             for number, member in enumerate(tar):
                 left -= member.size
                 if number >= MAX_FILES or left < 0:
-                    raise TooLarge(
-                        f"it holds more than {MAX_FILES:,} files or more bytes than its size allows"
-                    )
+                    raise TooLarge(f"it holds more than {MAX_FILES:,} files or more bytes than its size allows")
                 path = PurePosixPath(member.name.lstrip("./"))
                 if path.suffix != ".json" or member.isdir():
                     continue

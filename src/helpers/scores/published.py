@@ -25,9 +25,7 @@ SCORE_COLUMNS = [
     "experiment", "status", "reason", "record", "default_prefix",
 ]  # fmt: skip
 
-
 PROBLEM_COLUMNS = ["file", "kind", "reason"]
-
 
 PROMPT_COLUMNS = ["task", "text", "level", "generator", "file"]
 
@@ -115,14 +113,10 @@ def _sort_in(tally: _Tally, path: PurePosixPath, content: bytes | str) -> None:
         data = json.loads(content.decode("utf-8"))
     except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
         where = "empty" if not content.strip() else f"cut off or corrupt: {str(error)[:100]}"
-        tally.problems.append(
-            {"file": str(inner or path), "kind": "corrupt", "reason": f"not JSON ({where})"}
-        )
+        tally.problems.append({"file": str(inner or path), "kind": "corrupt", "reason": f"not JSON ({where})"})
         return
     if inner is None:
-        tally.problems.append(
-            {"file": str(path), "kind": "foreign", "reason": "lies outside results/<org>__<model>/"}
-        )
+        tally.problems.append({"file": str(path), "kind": "foreign", "reason": "lies outside results/<org>__<model>/"})
     elif inner.parts[0] == "prompts":
         _take_prompts(tally, inner, data)
     elif inner.name == "model_meta.json":
@@ -131,9 +125,7 @@ def _sort_in(tally: _Tally, path: PurePosixPath, content: bytes | str) -> None:
         else:
             tally.problems.append({"file": str(inner), "kind": "foreign", "reason": "not a model's metadata"})
     elif not (len(inner.parts) == 4 or (len(inner.parts) == 6 and inner.parts[3] == "experiments")):
-        tally.problems.append(
-            {"file": str(inner), "kind": "foreign", "reason": "not at a place where results lie"}
-        )
+        tally.problems.append({"file": str(inner), "kind": "foreign", "reason": "not at a place where results lie"})
     else:
         reason = not_a_result(data)
         if reason:
@@ -164,9 +156,7 @@ def _take_prompts(tally: _Tally, path: PurePosixPath, data: Any) -> None:
         isinstance(d, dict) and isinstance(d.get("generated_prompt"), str) for d in data
     )
     if not good:
-        tally.problems.append(
-            {"file": str(path), "kind": "foreign", "reason": "not a list of generated prompts"}
-        )
+        tally.problems.append({"file": str(path), "kind": "foreign", "reason": "not a list of generated prompts"})
         return
     generator = path.stem.removesuffix("-gen-prompts")
     for entry in data:

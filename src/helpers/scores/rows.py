@@ -13,9 +13,7 @@ from helpers.tasks.kinds import SIDED_TYPES
 # What of `experiment_kwargs` describes the prompt; anything else makes the run a variant of its model.
 PROMPT_KEYS = {"prompts", "prompt_id", "prompt_sha256", "application", "separator", "text_id"}
 
-
 TEMPLATE_LOADERS = ("instruct",)  # names of mteb loaders that wrap a prompt in the model's template
-
 
 Listed = Mapping[tuple[str, str], tuple[str, str]]  # (task, text) -> (levels, generators)
 
@@ -57,9 +55,7 @@ def result_rows(
     if experiment and "prompts" in kwargs and prompt is None:
         return f"its prompts name other tasks than {task}"
     kind = "default" if prompt is None else "prompt" if prompt else "none"
-    variant = (
-        ", ".join(f"{k}={kwargs[k]}" for k in sorted(kwargs) if k not in PROMPT_KEYS) if experiment else ""
-    )
+    variant = ", ".join(f"{k}={kwargs[k]}" for k in sorted(kwargs) if k not in PROMPT_KEYS) if experiment else ""
     level, generator = listed.get((task, prompt or ""), (None, None))
     rows = []
     records = [(split, record) for split, many in result["scores"].items() for record in many]
@@ -134,8 +130,6 @@ def default_prefix(meta: Mapping[str, Any], task: str, task_type: str | None) ->
 def metric_of(record: Mapping[str, Any]) -> str | None:
     """The key whose value is the main score, for tasks that mteb does not know; ambiguous or none: None."""
     same = [
-        k
-        for k, v in record.items()
-        if k != "main_score" and isinstance(v, float) and v == record.get("main_score")
+        k for k, v in record.items() if k != "main_score" and isinstance(v, float) and v == record.get("main_score")
     ]
     return same[0] if len(same) == 1 else None

@@ -56,9 +56,7 @@ def compare_sets(
                 "resamples": resamples,
             })  # fmt: skip
             pairs.append((a, b))
-    enough = math.ceil(
-        10 * len(rows) / alpha
-    )  # the smallest p-value is then a tenth of what the correction asks for
+    enough = math.ceil(10 * len(rows) / alpha)  # the smallest p-value is then a tenth of what the correction asks for
     if enough > resamples:
         for row, (a, b) in zip(rows, pairs, strict=True):
             if row["p_value"] <= 10 / resamples:

@@ -19,7 +19,6 @@ from helpers.sweep.variants import variant_of
 
 RESULTS_VARIABLE = "PUBLISHED_RESULTS"
 
-
 REPORTED_VARIABLE = "PUBLISHED_DEFAULTS"
 
 

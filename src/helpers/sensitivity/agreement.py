@@ -18,9 +18,7 @@ from helpers.tasks.kinds import TASK_WORDS
 TRAITS = ("n_words", "n_characters", "ends_in_colon", "names_task", "names_data_set", "names_language")
 
 
-def agreement_table(
-    cells: pd.DataFrame, permutations: int = 2_000, seed: int = 42, fdr: float = 0.05
-) -> pd.DataFrame:
+def agreement_table(cells: pd.DataFrame, permutations: int = 2_000, seed: int = 42, fdr: float = 0.05) -> pd.DataFrame:
     """Per task: Kendall's W over models, its permutation p-value (and q-value over tasks), mean pairwise Spearman.
 
     Only prompts that all models have are used (column prompts). W is 1 where all models order the prompts alike and
@@ -38,14 +36,7 @@ def agreement_table(
         scores = scores[np.isfinite(scores).any(axis=1)]
         scores = scores[:, np.isfinite(scores).all(axis=0)] if len(scores) else scores
         m, n = scores.shape
-        row = {
-            "task": task,
-            "models": m,
-            "prompts": n,
-            "kendall_w": np.nan,
-            "p_value": np.nan,
-            "mean_spearman": np.nan,
-        }
+        row = {"task": task, "models": m, "prompts": n, "kendall_w": np.nan, "p_value": np.nan, "mean_spearman": np.nan}
         if m > 1 and n > 2:
             ranks = stats.rankdata([levelled(row) for row in scores], axis=1)
             row["kendall_w"] = w = kendall_w(ranks)
@@ -116,11 +107,7 @@ def trait_name(trait: str) -> str:
 
 
 def trait_effects(
-    cells: pd.DataFrame,
-    table: pd.DataFrame,
-    names: Iterable[str] = TRAITS,
-    level: float = 0.95,
-    min_texts: int = 8,
+    cells: pd.DataFrame, table: pd.DataFrame, names: Iterable[str] = TRAITS, level: float = 0.95, min_texts: int = 8
 ) -> pd.DataFrame:
     """How each trait of `names` goes with the score, one at a time: slope in standard deviations of the cell's scores.
 
@@ -157,9 +144,7 @@ def trait_effects(
                "rarer_texts": rarer, "with_trait": float(value.mean()) if len(value) else np.nan}  # fmt: skip
         if len(used) and np.ptp(used["x"]) > 1e-12 and rarer >= min_texts:
             groups = pd.factorize(used["prompt_id"])[0]
-            fit = OLS(used["z"].to_numpy(), used[["x"]].to_numpy()).fit(
-                cov_type="cluster", cov_kwds={"groups": groups}
-            )
+            fit = OLS(used["z"].to_numpy(), used[["x"]].to_numpy()).fit(cov_type="cluster", cov_kwds={"groups": groups})
             effect, error = float(fit.params[0]), float(fit.bse[0])
             reach = stats.t.ppf((1 + level) / 2, rarer - 1) * error
             p_value = 2 * stats.t.sf(abs(effect) / error, rarer - 1) if error > 0 else np.nan
@@ -171,6 +156,4 @@ def trait_effects(
 
 
 def _is_task_word(word: str) -> bool:
-    return word in ("task", "hard", "negatives") or any(
-        re.search(words.naming, word) for words in TASK_WORDS.values()
-    )
+    return word in ("task", "hard", "negatives") or any(re.search(words.naming, word) for words in TASK_WORDS.values())

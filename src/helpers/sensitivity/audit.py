@@ -40,25 +40,18 @@ def audit_table(scores: pd.DataFrame, reference: pd.DataFrame | None = None) -> 
     """
     rows: list[dict[str, object]] = []
     who = "model" if reference is None else "model_name"
-    prompts, defaults = (
-        _compared(scores, "prompt"),
-        _compared(scores if reference is None else reference, "default"),
-    )
+    prompts, defaults = (_compared(scores, "prompt"), _compared(scores if reference is None else reference, "default"))
     groups = dict(iter(defaults.groupby([who, "task"]))) if len(defaults) else {}
     for (model, task), part in prompts.groupby(["model", "task"], sort=True):
         own = groups.get((part[who].iloc[0], task))
         key = {"model": model, "task": task}
         if own is None:
-            rows.append(
-                key | {"check": "default missing", "status": "missing", "default": "", "prompts": len(part)}
-            )
+            rows.append(key | {"check": "default missing", "status": "missing", "default": "", "prompts": len(part)})
             continue
         for check, (columns, grade) in CHECKS.items():
             a, b = _values(own, columns), _values(part, columns)
             status = "unknown" if not a or not b else "same" if a == b else grade
-            rows.append(
-                key | {"check": check, "status": status, "default": ", ".join(a), "prompts": ", ".join(b)}
-            )
+            rows.append(key | {"check": check, "status": status, "default": ", ".join(a), "prompts": ", ".join(b)})
         rows.append(key | _applied(own, part))
     table = pd.DataFrame(rows, columns=["model", "task", "check", "status", "default", "prompts"])
     return table.assign(prompts=table["prompts"].astype(str))
@@ -91,9 +84,7 @@ def check_summary(table: pd.DataFrame) -> pd.DataFrame:
     counts = pd.crosstab(table["check"], table["status"])
     counts = counts.reindex(columns=["differs", "caution", "missing", "unknown", "same"], fill_value=0)
     return (
-        counts.sort_values(["differs", "caution", "missing"], ascending=False)
-        .reset_index()
-        .rename_axis(columns=None)
+        counts.sort_values(["differs", "caution", "missing"], ascending=False).reset_index().rename_axis(columns=None)
     )
 
 
@@ -104,9 +95,7 @@ def reported_scores(reference: pd.DataFrame, scores: pd.DataFrame) -> pd.DataFra
     """
     labels = scores[["model", "model_name"]].astype(object).drop_duplicates()
     part = reference[(reference["kind"] == "default") & reference["task"].isin(scores["task"].unique())]
-    named = (
-        part.drop(columns="model", errors="ignore").merge(labels, on="model_name").assign(prompt_id="default")
-    )
+    named = part.drop(columns="model", errors="ignore").merge(labels, on="model_name").assign(prompt_id="default")
     return task_scores(named)[["model", "task", "score"]]
 
 
@@ -120,9 +109,7 @@ def same_records(reference: pd.DataFrame, scores: pd.DataFrame) -> pd.DataFrame:
     wanted = prompts[["task", "split", "subset"]].astype(object).drop_duplicates()
     part = reference.astype(dict.fromkeys(("task", "split", "subset"), object)).merge(wanted)
     needed = wanted.groupby("task").size()
-    complete = part.groupby(["model_name", "task"])["main_score"].transform("count") == part["task"].map(
-        needed
-    )
+    complete = part.groupby(["model_name", "task"])["main_score"].transform("count") == part["task"].map(needed)
     return part[complete.to_numpy(bool)].reset_index(drop=True)
 
 
@@ -134,20 +121,15 @@ def consequences(cells: pd.DataFrame, views: dict[str, pd.DataFrame]) -> pd.Data
     order by mteb's points and by mean points over the tasks present.
     """
     prompts = {
-        k: g["score"].dropna().to_numpy(float)
-        for k, g in cells[cells["kind"] == "prompt"].groupby(["model", "task"])
+        k: g["score"].dropna().to_numpy(float) for k, g in cells[cells["kind"] == "prompt"].groupby(["model", "task"])
     }
     models, tasks = sorted(cells["model"].unique()), sorted(cells["task"].unique())
     rows = []
     for name, view in views.items():
         view = view.dropna(subset=["score"])
-        pairs = [
-            (prompts.get((m, t), np.array([])), s) for m, t, s in view[["model", "task", "score"]].to_numpy()
-        ]
+        pairs = [(prompts.get((m, t), np.array([])), s) for m, t, s in view[["model", "task", "score"]].to_numpy()]
         standings = pd.DataFrame([standing(s, x) for x, s in pairs if len(x)])
-        matrix = view.pivot_table(index="model", columns="task", values="score").reindex(
-            index=models, columns=tasks
-        )
+        matrix = view.pivot_table(index="model", columns="task", values="score").reindex(index=models, columns=tasks)
         rows.append({
             "defaults": name, "cells": len(standings),
             "mean_percentile": float(standings["percentile"].mean()) if len(standings) else np.nan,
@@ -165,9 +147,7 @@ def with_default_prefix(scores: pd.DataFrame, inputs: pd.DataFrame) -> pd.DataFr
     document side is left out: it never carries the prompt.
     """
     part = inputs[(inputs["kind"] == "default") & ~inputs["side"].astype(str).str.startswith("document")]
-    longest = part.groupby(["model", "task"])["prefix"].agg(
-        lambda p: max((len(str(x)) for x in p.dropna()), default=0)
-    )
+    longest = part.groupby(["model", "task"])["prefix"].agg(lambda p: max((len(str(x)) for x in p.dropna()), default=0))
     found = {key: "raw" if n else "nothing" for key, n in longest.items()}
     keys = zip(scores["model"], scores["task"], scores["kind"], strict=True)
     return scores.assign(default_prefix=[found.get((m, t)) if k == "default" else None for m, t, k in keys])
@@ -193,9 +173,9 @@ def _compared(scores: pd.DataFrame, kind: str) -> pd.DataFrame:
         "default_prefix",
         *(c for cs, _ in CHECKS.values() for c in cs),
     }
-    return scores.loc[
-        (scores["kind"] == kind) & scores["status"].eq("ok"), [c for c in scores if c in names]
-    ].astype(object)
+    return scores.loc[(scores["kind"] == kind) & scores["status"].eq("ok"), [c for c in scores if c in names]].astype(
+        object
+    )
 
 
 def _values(table: pd.DataFrame, columns: Iterable[str]) -> list[str]:
@@ -203,9 +183,7 @@ def _values(table: pd.DataFrame, columns: Iterable[str]) -> list[str]:
     columns = list(columns)
     if any(c not in table for c in columns):
         return []
-    rows = set(
-        zip(*(table[c].to_numpy() for c in columns), strict=True)
-    )  # few distinct rows: no data frame for them
+    rows = set(zip(*(table[c].to_numpy() for c in columns), strict=True))  # few distinct rows: no data frame for them
     return sorted({"/".join(str(v) for v in row) for row in rows if not any(pd.isna(v) for v in row)} - {""})
 
 

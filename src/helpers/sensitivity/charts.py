@@ -86,9 +86,7 @@ def cv_strip(table: pd.DataFrame) -> Any:
     quartiles = base.mark_bar(size=13, color=GRID).encode(
         x=marks.x_of("q1(cv)", "coefficient of variation over prompts", ".0%"), x2="q3(cv):Q"
     )
-    median = marks.mean(base, "median(cv)", size=20).encode(
-        tooltip=marks.tooltip("model", ("median(cv)", ".1%"))
-    )
+    median = marks.mean(base, "median(cv)", size=20).encode(tooltip=marks.tooltip("model", ("median(cv)", ".1%")))
     points = base.mark_point(filled=True, size=50, color=PALETTE[0]).encode(
         x="cv:Q",
         opacity=marks.forward(click, 0.85),
@@ -107,9 +105,7 @@ def error_lines(curve: pd.DataFrame) -> Any:
     base = alt.Chart(long).encode(
         x=alt.X("k:Q", title="prompts", scale=alt.Scale(type="log"), axis=sizes),
         y=alt.Y("value:Q", title="error (95% of samples)", axis=alt.Axis(format=".0%")),
-        color=alt.Color(
-            "line:N", title=None, scale=alt.Scale(range=PALETTE), legend=alt.Legend(orient="top")
-        ),
+        color=alt.Color("line:N", title=None, scale=alt.Scale(range=PALETTE), legend=alt.Legend(orient="top")),
         strokeDash=alt.StrokeDash("line:N", title=None),
         tooltip=marks.tooltip("measure", "line", "k:Q", ("value", ".1%"), "cells:Q"),
     )
@@ -177,9 +173,7 @@ def trait_forest(table: pd.DataFrame) -> Any:
     data = marks.plain(table[table["effect"].notna()])
     data["trait"] = data["trait"].map(trait_name)
     largest_first = data.sort_values("effect", ascending=False)["trait"].tolist()
-    tips = marks.tooltip(
-        "trait", ("effect", "+.2f"), ("low", "+.2f"), ("high", "+.2f"), ("q_value", ".3f"), "texts:Q"
-    )
+    tips = marks.tooltip("trait", ("effect", "+.2f"), ("low", "+.2f"), ("high", "+.2f"), ("q_value", ".3f"), "texts:Q")
     base = alt.Chart(data).encode(y=marks.rows("trait", largest_first), tooltip=tips)
     low = marks.x_of("low", "change of the score, in standard deviations of its cell")
     forest = marks.point_with_interval(base, "effect", low, "high")

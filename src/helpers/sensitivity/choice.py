@@ -31,9 +31,7 @@ CANDIDATES = [
     "best_mean", "best_bound", "honest_gain", "honest_low", "honest_high",
 ]  # fmt: skip
 
-Units = list[
-    tuple[np.ndarray, np.ndarray | None]
-]  # per test set: (n_units, k) scores and, for correlations, the gold
+Units = list[tuple[np.ndarray, np.ndarray | None]]  # per test set: (n_units, k) scores and, for correlations, the gold
 
 
 def choose_prompt(
@@ -110,9 +108,7 @@ def chosen(candidates: pd.DataFrame) -> pd.DataFrame:
 def _with_mean(scores: pd.DataFrame, units: pd.DataFrame | None) -> tuple[pd.DataFrame, pd.DataFrame]:
     folder = scores.attrs.get("run")
     if folder is None:
-        raise StudyError(
-            "choose_prompt: with_mean needs scores that know their run folder, as run_sweep returns them"
-        )
+        raise StudyError("choose_prompt: with_mean needs scores that know their run folder, as run_sweep returns them")
     rows, its_units = mean_prompt(Run.open(Path(folder) / IN_RUN_FOLDER), list(scores["model"].unique()))
     return pd.concat([scores, rows], ignore_index=True), pd.concat([units, its_units], ignore_index=True)
 
@@ -128,9 +124,7 @@ def _units(table: pd.DataFrame | None, model: str, task: str, ids: list[str]) ->
         if not set(ids) <= set(wide.columns):
             return []
         wide = wide[ids].dropna()
-        gold = (
-            part.drop_duplicates("query_id").set_index("query_id")["gold"].reindex(wide.index).to_numpy(float)
-        )
+        gold = part.drop_duplicates("query_id").set_index("query_id")["gold"].reindex(wide.index).to_numpy(float)
         found.append((wide.to_numpy(float), None if np.isnan(gold).all() else gold))
     return found
 
@@ -141,14 +135,7 @@ def _score(units: Units) -> np.ndarray:
 
 
 def _candidates(
-    part: pd.DataFrame,
-    units: Units,
-    reference: str,
-    level: float,
-    folds: int,
-    repeats: int,
-    draws: int,
-    seed: int,
+    part: pd.DataFrame, units: Units, reference: str, level: float, folds: int, repeats: int, draws: int, seed: int
 ) -> pd.DataFrame:
     part = part.reset_index(drop=True)
     base = int(np.flatnonzero(part["kind"] == reference)[0])
@@ -156,10 +143,7 @@ def _candidates(
     none = score[(part["kind"] == "none").to_numpy()]
     n = sum(len(values) for values, _ in units)
     out = part[["model", "task", "prompt_id", "kind", "prompt"]].assign(
-        n_units=n,
-        score=score,
-        gain=score - score[base],
-        gain_over_none=score - none[0] if len(none) else np.nan,
+        n_units=n, score=score, gain=score - score[base], gain_over_none=score - none[0] if len(none) else np.nan
     )
     out["prompt"] = out["prompt"].astype(object).where(out["kind"] == "prompt", "(" + out["kind"] + ")")
     numbers = ["low", "high", "bound", "honest_gain", "honest_low", "honest_high"]
@@ -171,9 +155,7 @@ def _candidates(
         error = _errors(units, base, draws, seed)
         low, high, bound = _intervals(out["gain"].to_numpy(), error, n, int(candidate.sum()), level)
         out["low"], out["high"], out["bound"] = low, high, np.where(candidate, bound, np.nan)
-        out["best_bound"] = candidate & (
-            np.arange(len(part)) == np.argmax(np.where(candidate, bound, -np.inf))
-        )
+        out["best_bound"] = candidate & (np.arange(len(part)) == np.argmax(np.where(candidate, bound, -np.inf)))
         for rule, row in (
             ("mean", int(out.index[out["best_mean"]][0])),
             ("bound", int(out.index[out["best_bound"]][0])),
@@ -234,8 +216,7 @@ def honest_gain(
 
 def _subset(units: Units, masks: Sequence[np.ndarray]) -> Units:
     return [
-        (values[mask], None if gold is None else gold[mask])
-        for (values, gold), mask in zip(units, masks, strict=True)
+        (values[mask], None if gold is None else gold[mask]) for (values, gold), mask in zip(units, masks, strict=True)
     ]
 
 

@@ -112,9 +112,7 @@ def sensitivity_table(
     cells = as_cells(cells)
     table = spread_table(cells, draws, level, seed)
     default = cells[cells["kind"] == "default"].groupby(["model", "task"])["score"].mean()
-    prompts = {
-        k: p["score"].to_numpy(float) for k, p in cells[cells["kind"] == "prompt"].groupby(["model", "task"])
-    }
+    prompts = {k: p["score"].to_numpy(float) for k, p in cells[cells["kind"] == "prompt"].groupby(["model", "task"])}
     pairs = sorted(set(prompts) | set(default.index))
     if not pairs:
         return table
@@ -127,9 +125,7 @@ def sensitivity_table(
         [standing(default.get(k, np.nan), prompts.get(k, np.array([])), level, tail) for k in pairs]
     )
     table = pd.concat([table, standings], axis=1)
-    variants = (
-        cells.groupby("model")["variant_of"].first() if "variant_of" in cells else pd.Series(dtype=object)
-    )
+    variants = cells.groupby("model")["variant_of"].first() if "variant_of" in cells else pd.Series(dtype=object)
     table["variant_of"] = table["model"].map(variants)
     table["q_value"] = np.nan
     for family in (table["variant_of"].isna(), table["variant_of"].notna()):

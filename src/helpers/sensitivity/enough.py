@@ -14,16 +14,11 @@ from helpers.sensitivity.defaults import percentile_of
 
 MEASURES = ("mean", "cv", "percentile")
 
-
 SIZES = (2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50)
 
 
 def error_curve(
-    cells: pd.DataFrame,
-    sizes: tuple[int, ...] = SIZES,
-    draws: int = 2_000,
-    level: float = 0.95,
-    seed: int = 42,
+    cells: pd.DataFrame, sizes: tuple[int, ...] = SIZES, draws: int = 2_000, level: float = 0.95, seed: int = 42
 ) -> pd.DataFrame:
     """Error that k random prompts leave, per measure and number of prompts k, summarised over all cells.
 
@@ -43,9 +38,7 @@ def error_curve(
     normal = np.random.default_rng(seed).normal(size=(draws, max(sizes)))
     default = cells[cells["kind"] == "default"].groupby(["model", "task"])["score"].mean()
     scored = cells[(cells["kind"] == "prompt") & np.isfinite(cells["score"].astype(float))]
-    groups = {
-        k: x.to_numpy(float) for k, x in scored.groupby(["model", "task"], sort=True)["score"] if len(x) >= 5
-    }
+    groups = {k: x.to_numpy(float) for k, x in scored.groupby(["model", "task"], sort=True)["score"] if len(x) >= 5}
     excess = excess_kurtosis(groups.values())
     found: dict[tuple[str, int], list[float]] = {}
     for key, x in groups.items():
@@ -63,13 +56,7 @@ def error_curve(
                 if np.isfinite(error):
                     found.setdefault((measure, k), []).append(float(error))
     rows = [
-        {
-            "measure": m,
-            "k": k,
-            "error": float(np.median(e)),
-            "error_q90": float(np.quantile(e, 0.9)),
-            "cells": len(e),
-        }
+        {"measure": m, "k": k, "error": float(np.median(e)), "error_q90": float(np.quantile(e, 0.9)), "cells": len(e)}
         for (m, k), e in sorted(found.items(), key=lambda item: (MEASURES.index(item[0][0]), item[0][1]))
     ]
     return pd.DataFrame(rows, columns=["measure", "k", "error", "error_q90", "cells"])
@@ -99,9 +86,7 @@ def excess_kurtosis(groups: Iterable[np.ndarray]) -> float:
     return float(max(-1.5, np.average(values, weights=sizes) * sizes.sum() / (sizes.sum() + 24)))
 
 
-def recommended(
-    curve: pd.DataFrame, wanted: dict[str, float] | None = None, column: str = "error_q90"
-) -> pd.DataFrame:
+def recommended(curve: pd.DataFrame, wanted: dict[str, float] | None = None, column: str = "error_q90") -> pd.DataFrame:
     """The number of prompts from which on the error stays within what is wanted: measure, wanted, k.
 
     wanted: measure -> largest error (default: 0.02 of the mean, 0.02 in CV, 0.15 in the percentile). k is the smallest
@@ -118,12 +103,7 @@ def recommended(
         part = curve[(curve["measure"] == measure) & (curve[column] >= 0)].sort_values("k")
         k = _needed(part["k"], part[column], limit)
         rows.append(
-            {
-                "measure": measure,
-                "wanted": limit,
-                "k": k,
-                "extrapolated": bool(len(part) and k > part["k"].max()),
-            }
+            {"measure": measure, "wanted": limit, "k": k, "extrapolated": bool(len(part) and k > part["k"].max())}
         )
     return pd.DataFrame(rows, columns=["measure", "wanted", "k", "extrapolated"])
 

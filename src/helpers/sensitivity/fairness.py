@@ -11,9 +11,7 @@ from helpers.study.spec import Study
 Finding = dict[str, str]
 
 
-def comparability(
-    checks: pd.DataFrame, effects: pd.DataFrame, scope: pd.DataFrame, study: Study
-) -> list[Finding]:
+def comparability(checks: pd.DataFrame, effects: pd.DataFrame, scope: pd.DataFrame, study: Study) -> list[Finding]:
     """All that `scope.comparability` tells: what the study lacks, both audits, the scope, the consequences."""
     reported, measured = (checks[checks["defaults"] == kind] for kind in ("reported", "measured"))
     out, source = audit(reported, "reported default")[:1], study.results_from
@@ -22,7 +20,9 @@ def comparability(
         out.append({"text": text, "figure": "tbl-audit"})
     out += audit(measured, "measured default") + public_scope(scope)
     if source is not None and source.reported is not None and reported.empty:
-        text = "The defaults that were reported elsewhere are not at hand, so they could not be audited; get them with: "
+        text = (
+            "The defaults that were reported elsewhere are not at hand, so they could not be audited; get them with: "
+        )
         out.append({"text": f"{text}helpers fetch-published {study.name}", "figure": "tbl-audit"})
     return out + consequences(effects)
 

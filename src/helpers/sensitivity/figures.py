@@ -31,7 +31,9 @@ def cv(table: pd.DataFrame) -> Figure | Absent:
     said = words.cv(table)
     if "cv" not in table or table["cv"].isna().all():
         return Absent("fig-cv", f"{said.title}.", said)
-    alt = "One row per model with a point per task, a bar from the first to the third quartile and a tick at the median."
+    alt = (
+        "One row per model with a point per task, a bar from the first to the third quartile and a tick at the median."
+    )
     return Figure("fig-cv", charts.cv_strip(table), said, alt)
 
 
@@ -67,21 +69,15 @@ def traits(effects: pd.DataFrame, fdr: float = 0.05) -> Figure | Absent:
     """Which wording goes with the score; effects: of `trait_effects`."""
     said = words.traits(effects, fdr)
     if effects["effect"].isna().all():
-        return Absent(
-            "fig-traits", "Too few prompt texts have or lack any trait of wording to show its effect.", said
-        )
-    return Figure(
-        "fig-traits", charts.trait_forest(effects), said, "One row per trait: its effect and the interval."
-    )
+        return Absent("fig-traits", "Too few prompt texts have or lack any trait of wording to show its effect.", said)
+    return Figure("fig-traits", charts.trait_forest(effects), said, "One row per trait: its effect and the interval.")
 
 
 def enough(curve: pd.DataFrame, advice: pd.DataFrame) -> Figure | Absent:
     """How many prompts are enough; curve: an `error_curve`, advice: its `recommended` numbers."""
     said = words.enough(advice)
     if curve.empty:
-        return Absent(
-            "fig-enough", "No model and task has the five prompts from which an error could be told.", said
-        )
+        return Absent("fig-enough", "No model and task has the five prompts from which an error could be told.", said)
     alt = "Falling lines of the error of mean, CV and percentile against the number of prompts."
     return Figure("fig-enough", charts.error_lines(curve), said, alt)
 

@@ -15,17 +15,12 @@ from helpers.base.ties import compare
 
 KEY = ["model", "task", "subset", "split"]
 
-
 COLUMNS = [*KEY, "n_units", "n_prompts", "standard_error", "prompt_sd", "paired_error", "noise_share", "pairs", "beyond",
            "beyond_fdr"]  # fmt: skip
 
 
 def query_noise(
-    query_scores: pd.DataFrame | None,
-    draws: int = 1_000,
-    level: float = 0.95,
-    seed: int = 42,
-    fdr: float = 0.05,
+    query_scores: pd.DataFrame | None, draws: int = 1_000, level: float = 0.95, seed: int = 42, fdr: float = 0.05
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Paired bootstrap over the units of every (model, task, subset, split).
 
@@ -52,12 +47,7 @@ def query_noise(
             continue
         gold = None
         if "gold" in part and part["gold"].notna().any():
-            gold = (
-                part.drop_duplicates("query_id")
-                .set_index("query_id")["gold"]
-                .reindex(wide.index)
-                .to_numpy(float)
-            )
+            gold = part.drop_duplicates("query_id").set_index("query_id")["gold"].reindex(wide.index).to_numpy(float)
         values = wide.to_numpy(float)
         score, boot = unit_scores(values, gold), score_draws(values, draws, seed, gold)
         pairs = _pairs(values, score, boot, [str(c) for c in wide.columns], level)
@@ -79,9 +69,7 @@ def query_noise(
     return pd.DataFrame(rows, columns=COLUMNS), pairs
 
 
-def _pairs(
-    units: np.ndarray, score: np.ndarray, boot: np.ndarray, names: list[str], level: float
-) -> pd.DataFrame:
+def _pairs(units: np.ndarray, score: np.ndarray, boot: np.ndarray, names: list[str], level: float) -> pd.DataFrame:
     """All pairs of prompts: difference, bootstrap interval and error, two-sided p-value."""
     i, j = np.triu_indices(len(score), 1)
     gap = boot[:, i] - boot[:, j]
@@ -90,13 +78,9 @@ def _pairs(
     low, high = np.nanquantile(gap, [(1 - level) / 2, (1 + level) / 2], axis=0)
     error = np.nanstd(gap, axis=0, ddof=1)
     n = len(units)
-    differing = np.array(
-        [np.count_nonzero(compare(units[:, a], units[:, b])) for a, b in zip(i, j, strict=True)]
-    )
+    differing = np.array([np.count_nonzero(compare(units[:, a], units[:, b])) for a, b in zip(i, j, strict=True)])
     with np.errstate(divide="ignore", invalid="ignore"):
-        t = np.abs(difference) / (
-            error * np.sqrt(n / (n - 1))
-        )  # a bootstrap's variance is (n - 1) / n of a sample's
+        t = np.abs(difference) / (error * np.sqrt(n / (n - 1)))  # a bootstrap's variance is (n - 1) / n of a sample's
     p = np.where(difference == 0, 1.0, np.maximum(2 * stats.t.sf(t, n - 1), np.exp2(1.0 - differing)))
     p = np.where(np.isfinite(difference), np.minimum(p, 1.0), np.nan)
     return pd.DataFrame({

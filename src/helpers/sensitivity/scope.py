@@ -18,9 +18,7 @@ from helpers.study.run import Run
 COLUMNS = ["task", "measured", "defined", "measured_records", "defined_records", "whole"]
 
 
-def public_scope(
-    scores: pd.DataFrame, definitions: dict[str, list[tuple[str, str]]] | None = None
-) -> pd.DataFrame:
+def public_scope(scores: pd.DataFrame, definitions: dict[str, list[tuple[str, str]]] | None = None) -> pd.DataFrame:
     """Per task: the records (split/subset) that make the prompt runs' score, and those that mteb defines.
 
     scores: a scores table after `task_scores.chosen_records`. definitions: task -> (split, subset) pairs; null: those of
@@ -28,9 +26,7 @@ def public_scope(
     measured_records and defined_records (joined, at most six named), whole: whether every defined record was measured.
     """
     prompts = scores[scores["kind"] == "prompt"]
-    found = {
-        str(t): set(zip(p["split"], p["subset"], strict=True)) for t, p in prompts.groupby("task", sort=True)
-    }
+    found = {str(t): set(zip(p["split"], p["subset"], strict=True)) for t, p in prompts.groupby("task", sort=True)}
     known = defined_records(found) if definitions is None else definitions
     rows = [
         {
@@ -81,9 +77,7 @@ def comparability(
     strict = audit.cell_grades(own).query("strictly_like")[["model", "task"]]
     views = {"all measured ones": measured}
     if 0 < len(strict) < len(measured):
-        views = {
-            "the measured ones without any caution": measured.merge(strict, on=["model", "task"])
-        } | views
+        views = {"the measured ones without any caution": measured.merge(strict, on=["model", "task"])} | views
     checks = own.assign(defaults="measured")
     reference = reported_defaults(source, run.study.name)
     if reference is not None:

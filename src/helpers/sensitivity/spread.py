@@ -82,9 +82,7 @@ def bootstrap_spread(
     return out
 
 
-def spread_table(
-    cells: pd.DataFrame, draws: int = 10_000, level: float = 0.95, seed: int = 42
-) -> pd.DataFrame:
+def spread_table(cells: pd.DataFrame, draws: int = 10_000, level: float = 0.95, seed: int = 42) -> pd.DataFrame:
     """Spread of each (model, task) of a `task_scores` table over its written prompts, with `<measure>_low/_high`.
 
     Cells may have different numbers of prompts; missing scores are left out and counted in `n_missing`.
@@ -192,15 +190,11 @@ def _order_intervals(x: np.ndarray, positions: np.ndarray, tail: list[float]) ->
     measured = spread(x)
     median = at(0.5)
     mad = np.stack([_mad(row.take(positions), median[i]) for i, row in enumerate(x)])
-    out = {
-        "range": np.stack(_quantiles(x.take(positions[-1], axis=1) - x.take(positions[0], axis=1), tail), 1)
-    }
+    out = {"range": np.stack(_quantiles(x.take(positions[-1], axis=1) - x.take(positions[0], axis=1), tail), 1)}
     with np.errstate(divide="ignore", invalid="ignore"):
         for name, boot in (("iqr", at(0.75) - at(0.25)), ("mad_median", mad / np.abs(median))):
             value = measured[name]
-            low, high = _quantiles(
-                boot / value[:, None], tail
-            )  # NaN sorts last: an unknown ratio is a large one
+            low, high = _quantiles(boot / value[:, None], tail)  # NaN sorts last: an unknown ratio is a large one
             interval = np.stack([value / high, value / low], 1)
             interval[value == 0] = 0.0
             interval[~np.isfinite(interval)] = np.nan  # a resample without spread: the upper end is not known

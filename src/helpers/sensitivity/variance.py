@@ -12,7 +12,6 @@ from helpers.base.ties import levelled
 
 SOURCES = ("model", "task", "model x task", "prompt", "model x prompt + residual")
 
-
 COLUMNS = ["source", "variance", "share", "share_on_task", "share_low", "share_high", "share_on_task_low",
            "share_on_task_high"]  # fmt: skip
 
@@ -32,9 +31,7 @@ def variance_components(cells: pd.DataFrame, intervals: bool = True, level: floa
     One model: no model effects. One task: no task effect, and the model effect is model x task.
     No rows where no cell has two prompts or all scores are equal: there is no variance to split.
     """
-    data = cells[(cells["kind"] == "prompt") & cells["score"].notna()][
-        ["model", "task", "prompt_id", "score"]
-    ]
+    data = cells[(cells["kind"] == "prompt") & cells["score"].notna()][["model", "task", "prompt_id", "score"]]
     data = data.astype(dict.fromkeys(("model", "task", "prompt_id"), object)).reset_index(drop=True)
     if len(data) < 2 or data.groupby(["model", "task"]).size().max() < 2:
         return pd.DataFrame(columns=COLUMNS)
@@ -80,9 +77,7 @@ def _fit(data: pd.DataFrame) -> dict[str, float]:
         effects = np.asarray(fit.fe_params)[1:]
         error = np.asarray(fit.cov_params())[1:models, 1:models]
         contrast = np.vstack([np.eye(models - 1), -np.ones(models - 1)])
-        between = float(
-            (contrast @ effects).var(ddof=1) - np.trace(contrast @ error @ contrast.T) / (models - 1)
-        )
+        between = float((contrast @ effects).var(ddof=1) - np.trace(contrast @ error @ contrast.T) / (models - 1))
         out["model" if tasks > 1 else "model x task"] = max(between, 0.0)
     return {k: v * scale**2 for k, v in out.items()}
 

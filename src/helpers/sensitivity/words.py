@@ -75,7 +75,9 @@ def cv(table: pd.DataFrame) -> Said:
         f"{medians.min():.1%} to {medians.max():.1%} (median over tasks, by model)" if len(medians) > 1
         else f"{medians.min():.1%} (median over {count(len(known), 'task')})"
     )  # fmt: skip
-    title = f"Wording moves {named} most: coefficient of variation {largest:.1%}{'' if sure else ', with a mean near 0'}"
+    title = (
+        f"Wording moves {named} most: coefficient of variation {largest:.1%}{'' if sure else ', with a mean near 0'}"
+    )
     return Said(
         title if largest else "Wording moves no score: every coefficient of variation is 0",
         (f"Changing only the prompt moves a score by a coefficient of variation of {moved}; the largest is {largest:.1%} "
@@ -106,9 +108,7 @@ def noise(table: pd.DataFrame, level: float = 0.95) -> Said:
     if table.empty:
         text = "Scores of single queries under two prompts or more are not at hand, so the prompts' effect cannot be compared with test-set noise here."
         return Said("No scores of single queries to measure the noise of the test set", (text,))
-    weight = (
-        table["pairs"] / table["pairs"].sum()
-    )  # shares of each test set's pairs become shares of all pairs
+    weight = table["pairs"] / table["pairs"].sum()  # shares of each test set's pairs become shares of all pairs
     beyond, raw = float((table["beyond_fdr"] * weight).sum()), float((table["beyond"] * weight).sum())
     known = table["noise_share"].dropna()
     text = (

@@ -10,9 +10,7 @@ from pydantic import BaseModel, ValidationError
 
 MOST = 5  # problems that are named; the others are counted
 
-
 _TAGS = {"str", "int", "float", "bool", "PromptFile", "LoraSpec"}
-
 
 _WANTED = {
     "string": "text", "int": "a whole number", "float": "a number", "bool": "true or false", "list": "a list",
@@ -38,9 +36,7 @@ def readable(error: ValidationError, root: type[BaseModel], unknown: Callable[..
         first = problems[place][0]["type"]
         is_shown = first not in ("missing", "extra_forbidden") and not _is_secret(place)
         is_shown = is_shown and not (first == "value_error" and isinstance(given, (dict, list)))
-        lines.append(
-            f"{'.'.join(place) or 'study'}: {what}{f' (given: {shown(given)})' if is_shown else ''}"[:400]
-        )
+        lines.append(f"{'.'.join(place) or 'study'}: {what}{f' (given: {shown(given)})' if is_shown else ''}"[:400])
     rest = [f"and {len(lines) - MOST} more problems"] if len(lines) > MOST else []
     return [*lines[:MOST], *rest]
 
@@ -51,13 +47,7 @@ def shown(value: Any) -> str:
         return kind_of(value)
     if value is None:
         return "nothing"
-    text = (
-        str(value).lower()
-        if isinstance(value, bool)
-        else repr(value)
-        if isinstance(value, str)
-        else str(value)
-    )
+    text = str(value).lower() if isinstance(value, bool) else repr(value) if isinstance(value, str) else str(value)
     return text if len(text) <= 70 else f"{text[:60]}… ({len(text):,} characters)"
 
 
@@ -90,9 +80,7 @@ def misread(raw: Any, found: Any, place: str = "") -> Iterator[str]:
 
 def _place(location: tuple[int | str, ...]) -> tuple[str, ...]:
     """The key's place without the alternatives of a union, which pydantic names in between."""
-    return tuple(
-        str(part)[:80] for part in location if not (isinstance(part, str) and ("[" in part or part in _TAGS))
-    )
+    return tuple(str(part)[:80] for part in location if not (isinstance(part, str) and ("[" in part or part in _TAGS)))
 
 
 def _is_secret(place: tuple[str, ...]) -> bool:

@@ -26,13 +26,10 @@ class GeometryTask(BaseModel):
     name: PlainName
     subsets: list[PlainName] | None = None
     split: PlainName | None = None
-    kind: str | None = Field(
-        None, description="question-answering, bitext-mining, or any word used in relevant_for"
-    )
+    kind: str | None = Field(None, description="question-answering, bitext-mining, or any word used in relevant_for")
     n_queries: int | None = Field(None, ge=2, description="overrides the study's limit for this task")
     paraphrases: str | None = Field(
-        None,
-        description="Parquet or JSON Lines file with id and paraphrase; relative to project or task data",
+        None, description="Parquet or JSON Lines file with id and paraphrase; relative to project or task data"
     )
 
 
@@ -43,19 +40,13 @@ class GeometrySpec(BaseModel):
 
     tasks: list[GeometryTask] = Field(min_length=1)
     models: list[str] | None = Field(None, description="labels of the study's models; null: all of them")
-    instructions: str = Field(
-        "data/instructions.yml", description="instruction bank, relative to the project"
-    )
+    instructions: str = Field("data/instructions.yml", description="instruction bank, relative to the project")
     groups: list[str] | None = Field(None, description="only these groups of the bank; null: all")
     controls: bool = Field(True, description="measure the suite's own controls too (outside all statistics)")
     extra: list[Instruction] = Field(default=[], description="instructions of your own")
     template: Template = Field(TEMPLATE, description="text before a query; {instruction} is replaced")
-    n_queries: int | None = Field(
-        None, ge=2, description="queries per task and subset, drawn with the seed; null: all"
-    )
-    n_distractors: int | None = Field(
-        None, ge=0, description="random distractors; null: as many as there are queries"
-    )
+    n_queries: int | None = Field(None, ge=2, description="queries per task and subset, drawn with the seed; null: all")
+    n_distractors: int | None = Field(None, ge=0, description="random distractors; null: as many as there are queries")
     block_mb: int = Field(64, ge=1, description="largest block of similarities in memory, MiB")
     embedding_mb: int = Field(1024, ge=1, description="instructed query vectors held at once, MiB")
     folds: int = Field(5, ge=2, description="cross-validation folds of the ROC-AUC")
@@ -85,24 +76,11 @@ class GeometrySpec(BaseModel):
 
 Bank = Literal["retrieval", "bitext-mining"]
 
-
 BANKS: tuple[Bank, ...] = ("retrieval", "bitext-mining")
 
-
-GROUPS = (
-    "task-specific",
-    "mteb-category",
-    "unrelated-task",
-    "vague",
-    "llm-written",
-    "nonsense",
-    "control",
-    "own",
-)
-
+GROUPS = ("task-specific", "mteb-category", "unrelated-task", "vague", "llm-written", "nonsense", "control", "own")
 
 LANGUAGE = "{lang}"
-
 
 NONE_ID = "none"
 
@@ -153,9 +131,7 @@ class Instruction(BaseModel):
         known.
         """
         if LANGUAGE in self.text and not language:
-            raise InstructionError(
-                f"instruction '{self.id}' needs {LANGUAGE}, but the task names no language"
-            )
+            raise InstructionError(f"instruction '{self.id}' needs {LANGUAGE}, but the task names no language")
         return self.text.replace(LANGUAGE, language)
 
     def is_relevant(self, kind: str, task: str = "") -> bool:

@@ -16,7 +16,6 @@ from helpers.study.tuning import TASKS
 # Folders or archives of published results; also PUBLISHED_RESULTS_<STUDY>.
 PUBLISHED_VARIABLES = ("PUBLISHED_RESULTS", "PUBLISHED_DEFAULTS")
 
-
 EMBEDS = ("01", "02", "05", "06")  # steps that load models
 
 

@@ -15,7 +15,6 @@ from helpers.base.names import unknown
 
 INJECTED = "# Parameters"  # the first line of the cell that papermill injects
 
-
 TAG = "parameters"
 
 
@@ -87,9 +86,7 @@ def misfit(default: Any, value: Any) -> str | None:
         for item in value:
             if len(kinds) == 1 and misfit(default[0], item):
                 hint = (
-                    " (YAML reads no and yes as false and true: put them in quotes)"
-                    if isinstance(item, bool)
-                    else ""
+                    " (YAML reads no and yes as false and true: put them in quotes)" if isinstance(item, bool) else ""
                 )
                 return f"holds {item!r}, which {misfit(default[0], item)}{hint}"
         return None
@@ -123,9 +120,7 @@ def check_injected(history: Sequence[str] | None = None) -> None:
         return
     place = places[-1]
     given = assigned(executed[place])
-    if (
-        place == 0
-    ):  # papermill puts it first where it finds no parameters cell: what follows would overwrite it
+    if place == 0:  # papermill puts it first where it finds no parameters cell: what follows would overwrite it
         for source in executed[1:]:
             lost = sorted(given.keys() & assigned(source).keys())
             if lost:

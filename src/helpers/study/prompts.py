@@ -8,16 +8,12 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 
 Level = Literal["task", "task+dataset", "task+dataset+language"]
 
-
 Source = Literal["file", "llm", "human", "published"]
-
 
 LEVELS: tuple[Level, ...] = ("task", "task+dataset", "task+dataset+language")
 
-
 # Rules that remove a prompt without asking anybody; every other rule only marks it for a reader.
 REMOVING: tuple[str, ...] = ("empty", "duplicate", "near-duplicate")
-
 
 RULES: tuple[str, ...] = (
     "empty", "too long", "not a prefix", "task drift", "names the data set", "names a language", "leak", "duplicate",
@@ -52,17 +48,13 @@ class GeneratorSpec(Strict):
     key_env: str = "OPENAI_API_KEY"
     model_env: str = "OPENAI_MODEL"
     structured: Literal["json_schema", "json_object", "none"] = "json_schema"
-    temperature: float | None = Field(
-        default=None, ge=0, le=2, description="null: the server's own, as in study 1"
-    )
+    temperature: float | None = Field(default=None, ge=0, le=2, description="null: the server's own, as in study 1")
     max_tokens: int = Field(default=4096, gt=0, description="per answer, reasoning included")
     seed: int | None = Field(default=42, description="sent with every request; null sends none")
     attempts: int = Field(
         default=5, ge=1, le=100, description="answers asked for until one is valid (study 1: up to 100)"
     )
-    retries: int = Field(
-        default=4, ge=0, description="further tries of a request that failed for a passing reason"
-    )
+    retries: int = Field(default=4, ge=0, description="further tries of a request that failed for a passing reason")
     timeout: float = Field(default=120.0, gt=0, description="seconds for one answer")
     concurrency: int = Field(default=4, ge=1, description="requests under way at once (paraphrases)")
     poll_seconds: float = Field(default=30.0, gt=0, description="pause between two looks at a batch job")
@@ -79,9 +71,7 @@ class GeneratorSpec(Strict):
     @field_validator("extra")
     @classmethod
     def _holds_no_secret(cls, extra: dict[str, Any]) -> dict[str, Any]:
-        named = [
-            k for k in extra if any(w in k.lower() for w in ("key", "authorization", "secret", "password"))
-        ]
+        named = [k for k in extra if any(w in k.lower() for w in ("key", "authorization", "secret", "password"))]
         if named:
             raise ValueError(f"'{named[0]}' looks like a secret; secrets come from the environment only")
         return extra

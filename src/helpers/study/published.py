@@ -37,18 +37,13 @@ class ResultsSource(BaseModel):
     commit: str | None = Field(None, pattern=HEX, min_length=40, max_length=40)
     path: str | None = Field(None, description="folder or archive, absolute or relative to the project")
     sha256: str | None = Field(
-        None,
-        pattern=HEX,
-        min_length=64,
-        max_length=64,
-        description="content digest, see published.content_digest",
+        None, pattern=HEX, min_length=64, max_length=64, description="content digest, see published.content_digest"
     )
     models: list[str] | None = Field(None, description="model names to keep; null keeps all")
     exclude_models: list[str] = []
     exclude_tasks: list[str] = []
     records: dict[str, str] = Field(
-        default_factory=dict,
-        description="task -> 'first', 'mean' or '<split>/<subset>'; the rest: mean over records",
+        default_factory=dict, description="task -> 'first', 'mean' or '<split>/<subset>'; the rest: mean over records"
     )
     sources: list[Literal["llm", "human", "unlisted"]] | None = Field(
         None, description="origins of prompts to keep; null keeps all"

@@ -55,9 +55,7 @@ class Run:
         """The effective settings as (key, value, from): what the study file says and what was overridden."""
         rows = []
         for key, value in _flatten(self.study.model_dump(exclude_defaults=False)):
-            source = (
-                "override" if any(key == o or key.startswith(o + ".") for o in self.overrides) else "study"
-            )
+            source = "override" if any(key == o or key.startswith(o + ".") for o in self.overrides) else "study"
             rows.append({"key": key, "value": value, "from": source})
         return pd.DataFrame(rows, columns=["key", "value", "from"])
 
@@ -102,9 +100,7 @@ class Run:
     def save_findings(self, findings: Iterable[str | dict[str, str]]) -> Path:
         """Keep a step's finding sentences (with the anchor of the figure that shows each) for the landing page."""
         entries = [{"text": f} if isinstance(f, str) else dict(f) for f in findings]
-        return self.save_json(
-            f"findings/{self.step or 'extra'}.json", [{"step": self.step, **e} for e in entries]
-        )
+        return self.save_json(f"findings/{self.step or 'extra'}.json", [{"step": self.step, **e} for e in entries])
 
     def save_json(self, name: str, content: Any) -> Path:
         """Write a JSON file inside the run folder, whole or not at all."""

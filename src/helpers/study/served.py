@@ -24,9 +24,7 @@ class ServerSpec(Strict):
     """
 
     url: str = Field(min_length=1, max_length=500)
-    model: str | None = Field(
-        None, max_length=200, description="as the server calls it; null: the model's name"
-    )
+    model: str | None = Field(None, max_length=200, description="as the server calls it; null: the model's name")
     protocol: Protocol = "openai"
     key_env: str | None = Field(
         None,
@@ -34,9 +32,7 @@ class ServerSpec(Strict):
     )
     dimensions: int | None = Field(None, gt=0, description="asked for from the server; null: what it gives")
     batch_texts: int = Field(64, ge=1, le=2048, description="texts of one request")
-    batch_tokens: int = Field(
-        16_000, ge=1, description="tokens of one request, estimated at 4 characters each"
-    )
+    batch_tokens: int = Field(16_000, ge=1, description="tokens of one request, estimated at 4 characters each")
     concurrency: int = Field(4, ge=1, le=64, description="requests under way at once")
     retries: int = Field(5, ge=0, description="further tries of a request that failed for a passing reason")
     timeout: float = Field(60.0, gt=0, description="seconds for one answer")
@@ -45,9 +41,7 @@ class ServerSpec(Strict):
     truncate: bool | None = Field(
         None, description="of TEI: cut what is too long (true) or refuse it (false); null: its own way"
     )
-    prompt_name: str | None = Field(
-        None, description="of TEI: a prompt of the server's own that stands before ours"
-    )
+    prompt_name: str | None = Field(None, description="of TEI: a prompt of the server's own that stands before ours")
 
     prompts: dict[Literal["query", "document"], str] | None = Field(
         None, description="that the model was trained with; null: those that mteb has for the model's name"
@@ -67,9 +61,7 @@ class ServerSpec(Strict):
         if parts.username is not None or parts.password is not None:
             raise ValueError("holds a user or password; put the key into the variable that key_env names")
         if parts.query or parts.fragment:
-            raise ValueError(
-                "must end with its path, without '?' or '#'; keys belong into the variable of key_env"
-            )
+            raise ValueError("must end with its path, without '?' or '#'; keys belong into the variable of key_env")
         return url.rstrip("/")
 
     @field_validator("key_env")

@@ -24,22 +24,11 @@ from helpers.study.tuning import FinetuningSpec
 
 Step = Literal["01", "02", "03", "04", "05", "06"]
 
-
 STEPS: tuple[Step, ...] = get_args(Step)
-
 
 TASK_DATA_VARIABLE = "EMBEDDING_TASK_DATA"
 
-
-OF_WEIGHTS_HERE = (
-    "include_prompt",
-    "dtype",
-    "attention",
-    "compile",
-    "backend",
-    "max_length",
-    "trust_remote_code",
-)
+OF_WEIGHTS_HERE = ("include_prompt", "dtype", "attention", "compile", "backend", "max_length", "trust_remote_code")
 
 
 class ModelSpec(Strict):
@@ -74,9 +63,7 @@ class ModelSpec(Strict):
         if not self.label:
             object.__setattr__(self, "label", self.name.rsplit("/", 1)[-1])
         if any(unicodedata.category(c) in ("Cc", "Zl", "Zp") for c in self.label):
-            raise ValueError(
-                f"the label {self.label[:60]!a} holds a line break or a control character; remove it"
-            )
+            raise ValueError(f"the label {self.label[:60]!a} holds a line break or a control character; remove it")
         kind = self.weights.split(":", 1)[0]
         if kind not in ("hub", "package", "path", "object", "served"):
             raise ValueError(
@@ -84,9 +71,7 @@ class ModelSpec(Strict):
             )
         self._check_server()
         if self.backend != "torch" and (self.dtype != "float32" or self.attention or self.compile):
-            raise ValueError(
-                f"dtype, attention and compile are settings of torch, not of backend {self.backend}"
-            )
+            raise ValueError(f"dtype, attention and compile are settings of torch, not of backend {self.backend}")
         return self
 
     def _check_server(self) -> None:
@@ -128,26 +113,19 @@ class TaskSpec(Strict):
     type: TaskType | None = Field(default=None, description="of an own task")
     data: str | None = Field(default=None, min_length=1, description="file or folder of an own task")
     columns: dict[str, str] = Field(
-        default_factory=dict,
-        description="of an own task: the suite's name of a column -> its name in the files",
+        default_factory=dict, description="of an own task: the suite's name of a column -> its name in the files"
     )
-    main_score: str | None = Field(
-        default=None, description="of an own task; null: mteb's usual one for its type"
-    )
+    main_score: str | None = Field(default=None, description="of an own task; null: mteb's usual one for its type")
     language: str | list[str] | None = Field(
         default=None, description="of an own task, as eng-Latn; bitext mining has two; null: eng-Latn"
     )
-    description: str = Field(
-        default="", max_length=2000, description="of an own task, for prompts that a model writes"
-    )
+    description: str = Field(default="", max_length=2000, description="of an own task, for prompts that a model writes")
 
     @model_validator(mode="after")
     def _is_whole(self) -> TaskSpec:
         if (self.type is None) != (self.data is None):
             there, absent = ("type", "data") if self.data is None else ("data", "type")
-            raise ValueError(
-                f"has '{there}' but no '{absent}'; an own task needs both, a task of mteb neither"
-            )
+            raise ValueError(f"has '{there}' but no '{absent}'; an own task needs both, a task of mteb neither")
         if self.type is None:
             for key in ("columns", "main_score", "language", "description"):
                 if getattr(self, key):
@@ -185,9 +163,7 @@ class Study(Strict):
         if twice:
             raise ValueError(f"the task '{twice}' is listed twice; list it once, with all its subsets")
         if info.field_name == "models" and (same := same_for_a_file_system([m.label for m in entries])):
-            raise ValueError(
-                f"the labels '{same[0]}' and '{same[1]}' differ in too little; some systems see one"
-            )
+            raise ValueError(f"the labels '{same[0]}' and '{same[1]}' differ in too little; some systems see one")
         return entries
 
     @field_validator("steps", "baselines")

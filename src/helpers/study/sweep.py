@@ -23,9 +23,7 @@ class RaySpec(Strict):
     results: Literal["shared", "fetch"] = Field(
         "shared", description="shared: every node sees the run folder; fetch: result files are sent back"
     )
-    score_on_cpu: bool = Field(
-        False, description="a task with a GPU only embeds, a second one without GPU scores"
-    )
+    score_on_cpu: bool = Field(False, description="a task with a GPU only embeds, a second one without GPU scores")
 
     @model_validator(mode="after")
     def _vectors_are_shared(self) -> RaySpec:
@@ -39,15 +37,10 @@ class SweepSpec(Strict):
 
     exact: bool = Field(False, description="keep stock mteb's batches so that scores agree to 1e-9 (slower)")
     bitext_side: Literal["query", "both"] = Field(
-        "query",
-        description="bitext mining: the prompt meets the side that is searched with, or both as in stock mteb",
+        "query", description="bitext mining: the prompt meets the side that is searched with, or both as in stock mteb"
     )
-    batch_tokens: int | None = Field(
-        None, gt=0, description="padded tokens per batch; null: chosen for the device"
-    )
-    stale: Literal["redo", "refuse"] = Field(
-        "redo", description="what to do with results made from other inputs"
-    )
+    batch_tokens: int | None = Field(None, gt=0, description="padded tokens per batch; null: chosen for the device")
+    stale: Literal["redo", "refuse"] = Field("redo", description="what to do with results made from other inputs")
     retries: int = Field(1, ge=0, description="further attempts of a cell that failed for a passing reason")
     offline: bool = False
     device: str | None = None

@@ -68,9 +68,7 @@ def declared_tables() -> dict[str, Table]:
     """Every table that a room declares, by its name, in the order of the steps."""
     common = read_yaml(ROOMS / "study" / "columns.yml")
     files = {path.parent.name: read_yaml(path) for path in ROOMS.glob("*/tables.yml")}
-    entries: dict[str, Any] = {
-        name: entry for file in files.values() for name, entry in file["tables"].items()
-    }
+    entries: dict[str, Any] = {name: entry for file in files.values() for name, entry in file["tables"].items()}
     found: dict[str, Table] = {}
     for room, file in sorted(files.items(), key=lambda item: (item[1]["step"], item[0])):
         for name, entry in file["tables"].items():

@@ -17,26 +17,17 @@ from helpers.study.strict import TEMPLATE, Template
 
 LANGUAGE = "{lang}"
 
-
-EQUIVALENT_QUESTION = (
-    "Given a question, retrieve questions that are semantically equivalent to the given question."
-)
-
+EQUIVALENT_QUESTION = "Given a question, retrieve questions that are semantically equivalent to the given question."
 
 # (retrieval, STS) by data. Those of SQuAD and Tatoeba are study 2's code, that of ARCChallenge is mteb's default.
 INSTRUCTIONS = {
-    "squad": (
-        "Given a question, retrieve Wikipedia passages that answer the question.",
-        EQUIVALENT_QUESTION,
-    ),
+    "squad": ("Given a question, retrieve Wikipedia passages that answer the question.", EQUIVALENT_QUESTION),
     "tatoeba": ("Retrieve a {lang} translation.", "Retrieve texts that are semantically equivalent."),
     "arc-challenge": ("Retrieve the answer to the question.", EQUIVALENT_QUESTION),
 }
 
-
 # The tasks behind the short names; any other is named as `task:<name>`.
 TASKS = {"demo": "DemoRetrieval", "squad": "SQuAD", "tatoeba": "Tatoeba", "arc-challenge": "ARCChallenge"}
-
 
 # "paper" is the default of every key below, the settings of that run as far as the paper tells them.
 CONFIGURATIONS: dict[str, dict[str, Any]] = {
@@ -52,7 +43,6 @@ CONFIGURATIONS: dict[str, dict[str, Any]] = {
         "checkpoint_steps": 14,
     },
 }
-
 
 PRESETS: dict[str, dict[str, Any]] = {
     "distractor": {"hard_negative_probability": 0.5},
@@ -80,9 +70,7 @@ class RelerSpec(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     kappa: float = Field(400.0, gt=0, description="concentration of the von Mises-Fisher distributions")
-    samples: int = Field(
-        16, ge=2, description="sampled rankings per query; at least 2, each is another's baseline"
-    )
+    samples: int = Field(16, ge=2, description="sampled rankings per query; at least 2, each is another's baseline")
     reward: Literal["recall@1", "ndcg@10"] = "recall@1"
     projection: bool = Field(True, description="conditional-mean projection (less gradient noise)")
 
@@ -99,12 +87,8 @@ class TrainingSettings(BaseModel):
     objective: Literal["infonce", "reler"] = "infonce"
     hard_negative_probability: float = Field(0.5, ge=0, le=1, description="chance of the query-side negative")
     n_negatives: int = Field(8, ge=1, description="explicit negatives per row")
-    in_batch_negatives: bool = Field(
-        False, description="texts of the other rows of a batch are negatives too"
-    )
-    mask_false_negatives: bool = Field(
-        False, description="ignore a negative whose text is the row's positive"
-    )
+    in_batch_negatives: bool = Field(False, description="texts of the other rows of a batch are negatives too")
+    mask_false_negatives: bool = Field(False, description="ignore a negative whose text is the row's positive")
     temperature: float = Field(0.05, gt=0, description="of InfoNCE")
     learning_rate: float = Field(1e-6, gt=0)
     schedule: Literal["cosine", "linear", "constant"] = "cosine"
@@ -113,22 +97,14 @@ class TrainingSettings(BaseModel):
     max_grad_norm: float = Field(1.0, gt=0)
     batch_size: int = Field(8, ge=1, description="rows of one forward pass")
     gradient_accumulation: int = Field(1, ge=1, description="forward passes per optimiser step")
-    cached_batch: int | None = Field(
-        None, ge=1, description="gradient caching: texts held at a time; null: off"
-    )
+    cached_batch: int | None = Field(None, ge=1, description="gradient caching: texts held at a time; null: off")
     epochs: float = Field(1.0, gt=0)
     max_steps: int | None = Field(None, ge=1, description="stops earlier than the epochs would")
-    dtype: Literal["float32", "bfloat16", "float16"] = Field(
-        "bfloat16", description="float32 where no GPU is there"
-    )
+    dtype: Literal["float32", "bfloat16", "float16"] = Field("bfloat16", description="float32 where no GPU is there")
     max_length: int = Field(1024, ge=8, description="tokens; a longer text is cut at its end while training")
-    eval_steps: int = Field(
-        1000, ge=1, description="optimiser steps between two measurements on the dev part"
-    )
+    eval_steps: int = Field(1000, ge=1, description="optimiser steps between two measurements on the dev part")
     checkpoint_steps: int = Field(1000, ge=1, description="optimiser steps between two checkpoints")
-    early_stopping: int | None = Field(
-        None, ge=1, description="measurements without a better dev recall; null: off"
-    )
+    early_stopping: int | None = Field(None, ge=1, description="measurements without a better dev recall; null: off")
     lora: LoraSpec | None = None
     reler: RelerSpec = Field(default_factory=lambda: RelerSpec.model_validate({}))
 
@@ -152,16 +128,12 @@ class FinetuningSpec(BaseModel):
 
     model: str = Field(description="label of the base model in the study")
     data: str = Field(
-        "demo",
-        description="demo, squad, tatoeba, arc-challenge, task:<retrieval or bitext task>, or jsonl:<file>",
+        "demo", description="demo, squad, tatoeba, arc-challenge, task:<retrieval or bitext task>, or jsonl:<file>"
     )
     subsets: list[str] | None = Field(None, description="of the task, pooled; null: all of them")
-    paraphrases: str | None = Field(
-        None, description="Parquet or JSON Lines file with id or question, and paraphrase"
-    )
+    paraphrases: str | None = Field(None, description="Parquet or JSON Lines file with id or question, and paraphrase")
     pool: Literal["all", "test"] | None = Field(
-        None,
-        description="targets searched: all of the data or of the test part; null: test for squad and jsonl",
+        None, description="targets searched: all of the data or of the test part; null: test for squad and jsonl"
     )
     configuration: Literal["paper", "cpu"] = "paper"
     training: dict[str, Any] = Field(default={}, description="settings that all presets share, by name")
@@ -187,9 +159,7 @@ class FinetuningSpec(BaseModel):
         0, ge=0, description="test queries per instruction of the bank, before and after; 0: not measured"
     )
     out_of_domain: list[OtherData] = Field(default=[], description="data that nothing was trained on")
-    side_effects: list[str] = Field(
-        default=[], description="tasks scored with the baselines, before and after"
-    )
+    side_effects: list[str] = Field(default=[], description="tasks scored with the baselines, before and after")
     sensitivity: list[str] = Field(default=[], description="tasks swept with all prompts, before and after")
     swept_presets: list[str] | None = Field(
         None, description="presets whose models go into these two sweeps; null: all"
@@ -240,9 +210,7 @@ class FinetuningSpec(BaseModel):
     def instruction(self, kind: str) -> str:
         """The instruction of retrieval rows ("retrieval") or of STS rows ("sts"), `{lang}` still in it."""
         given = self.retrieval_instruction if kind == "retrieval" else self.sts_instruction
-        return (
-            given if given is not None else INSTRUCTIONS.get(self.data, INSTRUCTIONS["squad"])[kind == "sts"]
-        )
+        return given if given is not None else INSTRUCTIONS.get(self.data, INSTRUCTIONS["squad"])[kind == "sts"]
 
     def prefix(self, kind: str, language: str = "") -> str:
         """The text put before a query of this kind, in training and in evaluation alike.

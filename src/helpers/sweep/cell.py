@@ -37,9 +37,7 @@ class Cell:
 def prompts_of(study: Study, prompts: pd.DataFrame, task_name: str) -> list[Prompt]:
     """The prompts of a task in their order, and after them the study's baselines."""
     own = prompts[(prompts["task"] == task_name) & (prompts["kind"] == "prompt")]
-    found = [
-        Prompt(text=row.text, kind="prompt", level=row.level, source=row.source) for row in own.itertuples()
-    ]
+    found = [Prompt(text=row.text, kind="prompt", level=row.level, source=row.source) for row in own.itertuples()]
     return [*found, *(Prompt(text=None, kind=kind) for kind in study.baselines)]
 
 
@@ -58,9 +56,7 @@ def make_cells(
         for subset in task.hf_subsets:
             fingerprint = _fingerprint(task, subset, split)
             for prompt in prompts_of(study, prompts, task_spec.name):
-                used = prefixes(
-                    model, task.metadata, prompt, study.prompts.application, study.prompts.separator
-                )
+                used = prefixes(model, task.metadata, prompt, study.prompts.application, study.prompts.separator)
                 slot = {
                     "model": model.label,
                     "task": task.metadata.name,

@@ -81,9 +81,7 @@ def _prefetch(encoder: SweepEncoder, task: Any, cells: list[Cell]) -> None:
         logger.warning("texts are embedded prompt by prompt: %s: %s", type(error).__name__, error)
 
 
-def _applicable(
-    folder: Path, model: LoadedModel, task: Any, cells: list[Cell], report: GroupReport
-) -> list[Cell]:
+def _applicable(folder: Path, model: LoadedModel, task: Any, cells: list[Cell], report: GroupReport) -> list[Cell]:
     """The cells whose prompt the model can be given; the others are recorded as failed, with the reason."""
     unfit = _unfit(model, task, [c.prefixes for c in cells if c.prompt.kind == "prompt"])
     for cell in cells:
@@ -125,9 +123,7 @@ def _fail_cell(folder: Path, cell: Cell, reason: str, report: GroupReport, trace
     record_failure(folder / f"{cell.stem}.error.json", record | {"traceback": trace})
 
 
-def _try_cell(
-    study: Study, folder: Path, encoder: SweepEncoder, task: Any, cell: Cell, report: GroupReport
-) -> None:
+def _try_cell(study: Study, folder: Path, encoder: SweepEncoder, task: Any, cell: Cell, report: GroupReport) -> None:
     """Evaluate and store one cell; a failure that may pass is tried again, then recorded with its reason."""
     for attempt in range(study.sweep.retries + 1):
         try:
@@ -140,9 +136,7 @@ def _try_cell(
                 time.sleep(2.0**attempt)
                 continue
             doing = "".join(f"{note}: " for note in getattr(error, "__notes__", []))
-            _fail_cell(
-                folder, cell, f"{doing}{type(error).__name__}: {error}", report, traceback.format_exc()
-            )
+            _fail_cell(folder, cell, f"{doing}{type(error).__name__}: {error}", report, traceback.format_exc())
             return
 
 

@@ -54,9 +54,7 @@ def planned(study: Study, folder: Path | None) -> tuple[pd.DataFrame, list[str]]
             listed = read_cells(place, settings_of(study, model, task))
             done = len(there if listed is None else there & {cell.stem for cell in listed})
             texts = None if sided is None else sided * runs + (shared or 0)
-            tokens = (
-                None if texts is None or characters is None else texts * characters * TOKENS_PER_CHARACTER
-            )
+            tokens = None if texts is None or characters is None else texts * characters * TOKENS_PER_CHARACTER
             rows.append(
                 {
                     "model": model.label,
@@ -72,17 +70,7 @@ def planned(study: Study, folder: Path | None) -> tuple[pd.DataFrame, list[str]]
                     else tokens * FLOP_PER_TOKEN_AND_PARAMETER * model.parameters / 1e18,
                 }
             )
-    columns = [
-        "model",
-        "task",
-        "subsets",
-        "prompt_runs",
-        "baseline_runs",
-        "cells_done",
-        "texts",
-        "mtokens",
-        "exaflop",
-    ]
+    columns = ["model", "task", "subsets", "prompt_runs", "baseline_runs", "cells_done", "texts", "mtokens", "exaflop"]
     return pd.DataFrame(rows, columns=columns), problems
 
 

@@ -11,9 +11,7 @@ from helpers.tasks.kinds import CLASSIFIED
 from helpers.tasks.load import load_task, subset_data, task_class
 from helpers.tasks.search import document_texts
 
-Counts = tuple[
-    int, int, int
-]  # texts that every prompt meets, texts shared by all prompts, characters of both
+Counts = tuple[int, int, int]  # texts that every prompt meets, texts shared by all prompts, characters of both
 
 
 def text_counts(task: TaskSpec, study: Study | None = None) -> tuple[int | None, int | None, float | None]:
@@ -59,9 +57,7 @@ def _loaded_counts(task: Any, bitext_side: str) -> list[Counts]:
                 asked, searched = _length(rows["sentence1"]), _length(rows["sentence2"])
                 found.append((asked[0], searched[0], asked[1] + searched[1]))
                 continue
-            columns = columns or [
-                name for name in rows.column_names if isinstance(rows[0][name], (str, list))
-            ]
+            columns = columns or [name for name in rows.column_names if isinstance(rows[0][name], (str, list))]
             if task.metadata.type == "Summarization":
                 columns = [task.human_summaries_column_name, task.machine_summaries_column_name]
             sizes = [_length(rows[column]) for column in columns]
@@ -136,9 +132,7 @@ def _counts_of(part: dict[str, Any]) -> Counts | None:
         characters = queries["total_text_length"] + documents.get("total_text_length", 0)
         return _size(queries), _size(documents), int(characters)
     blocks = [
-        v
-        for k, v in part.items()
-        if k.endswith("_statistics") and isinstance(v, dict) and "total_text_length" in v
+        v for k, v in part.items() if k.endswith("_statistics") and isinstance(v, dict) and "total_text_length" in v
     ]
     if not blocks or "num_samples" not in part:
         return None
@@ -147,8 +141,4 @@ def _counts_of(part: dict[str, Any]) -> Counts | None:
 
 def _size(block: dict[str, Any]) -> int:
     """Number of texts that a block of statistics describes: total characters over their mean."""
-    return (
-        round(block["total_text_length"] / block["average_text_length"])
-        if block.get("average_text_length")
-        else 0
-    )
+    return round(block["total_text_length"] / block["average_text_length"]) if block.get("average_text_length") else 0

@@ -37,9 +37,7 @@ class SweepEncoder:
         self.bitext_side = bitext_side
         self.prefixes: Prefixes | None = None
         self.stock_batches = False
-        self.searched_with: list[str] | None = (
-            None  # bitext mining: the texts of the side that is searched with
-        )
+        self.searched_with: list[str] | None = None  # bitext mining: the texts of the side that is searched with
         self.calls: list[tuple[str, list[str]]] = []
         self.counts: dict[tuple[str, Role], np.ndarray] = {}  # tokens of texts without a prefix
         self.described: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
@@ -52,14 +50,7 @@ class SweepEncoder:
     # -- what mteb calls ------------------------------------------------------------------------------------------
 
     def encode(
-        self,
-        inputs: Any,
-        *,
-        task_metadata: Any,
-        hf_split: str,
-        hf_subset: str,
-        prompt_type: Any = None,
-        **kwargs: Any,
+        self, inputs: Any, *, task_metadata: Any, hf_split: str, hf_subset: str, prompt_type: Any = None, **kwargs: Any
     ) -> np.ndarray:
         texts = batch_texts(inputs)
         role: Role = prompt_type.value if prompt_type is not None else None
@@ -77,9 +68,7 @@ class SweepEncoder:
         if self._corpus is None:
             raise StudyError("the corpus must be indexed before it is searched")
         if top_ranked is not None:
-            return self._rerank(
-                queries, task_metadata=task_metadata, top_k=top_k, top_ranked=top_ranked, **kwargs
-            )
+            return self._rerank(queries, task_metadata=task_metadata, top_k=top_k, top_ranked=top_ranked, **kwargs)
         _, texts, ids = self._corpus
         question = self.vectors("query", retrieval_texts(queries, "query"))
         documents = self.vectors("document", texts)
@@ -150,11 +139,7 @@ class SweepEncoder:
     def _side(self, task_metadata: Any, role: Role, texts: Sequence[str]) -> str:
         if role is not None:
             return role
-        if (
-            task_metadata.type == "BitextMining"
-            and self.bitext_side == "query"
-            and self.searched_with is not None
-        ):
+        if task_metadata.type == "BitextMining" and self.bitext_side == "query" and self.searched_with is not None:
             default = self.prefixes is not None and self.prefixes.application == "default"
             return "both" if default or list(texts) == self.searched_with else "plain"
         return "both"
@@ -181,10 +166,7 @@ class SweepEncoder:
                 value, place = similar.topk(min(top_k, similar.shape[1]), dim=1)
                 place = place + first
                 if start in best:
-                    value, place = (
-                        torch.cat([best[start][0], value], 1),
-                        torch.cat([best[start][1], place], 1),
-                    )
+                    value, place = (torch.cat([best[start][0], value], 1), torch.cat([best[start][1], place], 1))
                     value, order = value.topk(min(top_k, value.shape[1]), dim=1)
                     place = place.gather(1, order)
                 best[start] = value, place
@@ -209,7 +191,5 @@ def _tensor(embeddings: Any) -> Any:
     import torch
 
     if isinstance(embeddings, np.ndarray):
-        return torch.from_numpy(
-            np.array(embeddings)
-        )  # memory-mapped rows are read-only; torch wants its own copy
+        return torch.from_numpy(np.array(embeddings))  # memory-mapped rows are read-only; torch wants its own copy
     return embeddings

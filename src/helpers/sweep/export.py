@@ -129,8 +129,7 @@ def _file_name(meta: Any, record: dict[str, Any]) -> str:
     parts = [str(meta.name).replace("/", "__"), str(meta.revision)]
     parts += ["experiments", meta.experiment_name] if meta.experiment_name else []
     return "/".join(
-        part if is_plain(part) else safe_name(part)
-        for part in [RESULTS, *parts, f"{record['slot']['task']}.json"]
+        part if is_plain(part) else safe_name(part) for part in [RESULTS, *parts, f"{record['slot']['task']}.json"]
     )
 
 
@@ -145,13 +144,9 @@ def _exported_meta(study: Study, record: dict[str, Any]) -> Any:
         meta = mteb.get_model_meta(name).model_copy(update={"revision": revision})
     else:
         full = name if "/" in name else f"local/{name}"
-        meta = ModelMeta.create_empty(
-            overwrites={"name": full, "revision": revision or "no_revision_available"}
-        )
+        meta = ModelMeta.create_empty(overwrites={"name": full, "revision": revision or "no_revision_available"})
     spec = study.model_spec(record["slot"]["model"])
-    named = (
-        name in MODEL_REGISTRY or spec.revision is not None
-    )  # else the revision is a digest of the weights
+    named = name in MODEL_REGISTRY or spec.revision is not None  # else the revision is a digest of the weights
     kwargs = _prompt_kwargs(record) | _setting_kwargs(study, spec, record, named)
     return meta.model_copy(update={"experiment_kwargs": kwargs or None})
 
@@ -195,9 +190,7 @@ def _setting_kwargs(study: Study, spec: ModelSpec, record: dict[str, Any], named
     if record["task_type"] == "BitextMining" and study.sweep.bitext_side != "query":
         kwargs["bitext_side"] = study.sweep.bitext_side
     separator = record["separator"] or ""
-    if spec.template is not None or REPLACED & set(
-        separator
-    ):  # their texts can differ where their names do not
+    if spec.template is not None or REPLACED & set(separator):  # their texts can differ where their names do not
         kwargs["text_id"] = digest([spec.template, separator])[:8]
     return kwargs
 

@@ -50,9 +50,7 @@ def model_or_error(spec: ModelSpec, folder: Path, study: Study) -> LoadedModel |
         try:
             number_types.record(model, folder)
         except Exception as error:  # the comparison is an extra: without it the model is swept all the same
-            logger.warning(
-                "model %s not compared with float32: %s: %s", spec.label, type(error).__name__, error
-            )
+            logger.warning("model %s not compared with float32: %s: %s", spec.label, type(error).__name__, error)
         return model
 
     return loaded_or_error(spec.label, load)

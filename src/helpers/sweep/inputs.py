@@ -74,9 +74,7 @@ def _describe(
     ]
 
 
-def _cut_share(
-    st: Any, encoder: SweepEncoder, prefix: str, role: Role, texts: list[str], limit: int
-) -> float:
+def _cut_share(st: Any, encoder: SweepEncoder, prefix: str, role: Role, texts: list[str], limit: int) -> float:
     """Share of texts that are longer than the limit behind a prefix; only those near it are tokenised again."""
     key = encoder.key_of(texts), role
     if key not in encoder.counts:
@@ -85,8 +83,7 @@ def _cut_share(
     extra = int(token_counts(st, [prefix], truncated=False, role=role)[0]) + FUSED if prefix else 0
     near = np.flatnonzero(alone + extra > limit)
     return float(
-        (token_counts(st, [prefix + texts[n] for n in near], truncated=False, role=role) > limit).sum()
-        / len(texts)
+        (token_counts(st, [prefix + texts[n] for n in near], truncated=False, role=role) > limit).sum() / len(texts)
     )
 
 

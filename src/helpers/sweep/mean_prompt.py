@@ -79,6 +79,4 @@ def mean_prompt(run: Run, models: Sequence[str] | None = None) -> tuple[pd.DataF
                     names = ("model", "task", "subset", "split", "prompt_id")
                     units.append(rows.assign(**{name: key[name] for name in names}))
     columns = ["model", "task", "subset", "split", "prompt_id", "query_id", "score", "gold"]
-    return pd.DataFrame(scores), pd.concat(units, ignore_index=True) if units else pd.DataFrame(
-        columns=columns
-    )
+    return pd.DataFrame(scores), pd.concat(units, ignore_index=True) if units else pd.DataFrame(columns=columns)

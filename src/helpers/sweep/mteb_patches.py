@@ -17,9 +17,7 @@ import numpy as np
 from helpers.tasks.load import subset_data
 
 BELOW = {
-    "helpers.tasks.load": {
-        "_TASKS_REGISTRY"
-    },  # the classes of all tasks by name; `mteb.get_task` gives objects
+    "helpers.tasks.load": {"_TASKS_REGISTRY"},  # the classes of all tasks by name; `mteb.get_task` gives objects
     "helpers.models.application": {"_resolve_prompt"},  # which of a model's prompts mteb takes for a task
 }
 

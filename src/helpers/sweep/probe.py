@@ -11,11 +11,7 @@ from helpers.models.load import LoadedModel
 from helpers.models.role import Role
 from helpers.sweep.inputs import token_digest
 
-PROBE_TEXTS = (
-    "A cat sleeps on the warm stove.",
-    "How long does bread rise?",
-    "Trains to the coast leave hourly.",
-)
+PROBE_TEXTS = ("A cat sleeps on the warm stove.", "How long does bread rise?", "Trains to the coast leave hourly.")
 
 
 def probe(model: LoadedModel, first: Prefixes, second: Prefixes, role: Role = "query") -> None:
@@ -34,14 +30,10 @@ def probe(model: LoadedModel, first: Prefixes, second: Prefixes, role: Role = "q
         by_hand = encode_texts([first.of(role) + t for t in texts], prompt="", show_progress_bar=False)
         apart = float(np.abs(np.asarray(by_hand, dtype=np.float32) - one).max())
         if apart > (1e-5 if model.spec.dtype == "float32" else 2e-2):
-            raise StudyError(
-                f"model {model.label}: prefix through the adapter and by hand differ by {apart:.1e}"
-            )
+            raise StudyError(f"model {model.label}: prefix through the adapter and by hand differ by {apart:.1e}")
     if not joined and np.abs(one - two).max() < 1e-7:
         read = [[token_digest(model.st, p.of(role), role, t) for t in texts] for p in (first, second)]
         if read[0] != read[1]:
-            raise StudyError(
-                f"model {model.label}: two prompts give the same vectors; the prompt does not arrive"
-            )
+            raise StudyError(f"model {model.label}: two prompts give the same vectors; the prompt does not arrive")
     if first.document != second.document:
         raise StudyError(f"model {model.label}: the document prefix changes with the prompt")

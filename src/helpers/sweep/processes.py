@@ -88,9 +88,7 @@ def start_pool(work: Work, count: int, gpus: list[str], tell: Any = None) -> Pro
     free = context.SimpleQueue()
     for number in range(count):
         free.put(gpus[number % len(gpus)] if gpus else None)
-    return ProcessPoolExecutor(
-        count, mp_context=context, initializer=_start_worker, initargs=(free, work, tell)
-    )
+    return ProcessPoolExecutor(count, mp_context=context, initializer=_start_worker, initargs=(free, work, tell))
 
 
 def _process_context() -> Any:

@@ -29,9 +29,7 @@ from helpers.sweep.run import sweep_study
 from helpers.tasks.given import OwnTask
 from helpers.tasks.load import check_task
 
-ABOUT = (
-    "# Written by helpers.run_sweep: the study of this folder. helpers report <this file> makes its pages.\n"
-)
+ABOUT = "# Written by helpers.run_sweep: the study of this folder. helpers report <this file> makes its pages.\n"
 
 
 def run_sweep(
@@ -94,9 +92,7 @@ def load_run(folder: str | Path) -> Run:
     if (place / IN_RUN_FOLDER).is_file():
         return Run.open(place / IN_RUN_FOLDER)
     if place.is_dir():
-        raise StudyError(
-            f"{place.name}/ has no {IN_RUN_FOLDER}; name a folder that run_sweep wrote, or a study"
-        )
+        raise StudyError(f"{place.name}/ has no {IN_RUN_FOLDER}; name a folder that run_sweep wrote, or a study")
     return Run.open(str(folder))
 
 
@@ -150,9 +146,7 @@ def prompt_records(prompts: Any, tasks: Sequence[str]) -> list[dict[str, Any]]:
     if isinstance(prompts, (str, Path)):
         path = Path(prompts).expanduser()
         if not path.is_file():
-            raise StudyError(
-                f"prompts: there is no file '{path.name}'; a single prompt is given as a list: [prompt]"
-            )
+            raise StudyError(f"prompts: there is no file '{path.name}'; a single prompt is given as a list: [prompt]")
         if path.suffix.lower() == ".csv":
             try:
                 prompts = pd.read_csv(path, dtype=str, keep_default_na=False)
@@ -222,9 +216,7 @@ def _study(
         "remove": [],
     }
     objects = [model.label for model in models if model.weights.startswith("object:")]
-    if objects and (
-        settings.get("workers", 1) != 1 or settings.get("executor", "auto") not in ("auto", "here")
-    ):
+    if objects and (settings.get("workers", 1) != 1 or settings.get("executor", "auto") not in ("auto", "here")):
         raise StudyError(
             f"model {objects[0]} is an object, which lives in one process; set workers: 1, or give a folder"
         )
@@ -251,9 +243,7 @@ def _study(
 def _write_study(place: Path, study: Study) -> None:
     content = study.model_dump(mode="json", exclude_defaults=True)
     with replacing(place / IN_RUN_FOLDER) as temporary:
-        temporary.write_text(
-            ABOUT + yaml.safe_dump(content, sort_keys=False, allow_unicode=True), encoding="utf-8"
-        )
+        temporary.write_text(ABOUT + yaml.safe_dump(content, sort_keys=False, allow_unicode=True), encoding="utf-8")
 
 
 def _from_project(path: Path) -> str:

@@ -129,9 +129,7 @@ def connected(study: Study, say: Say) -> Iterator[None]:
         ) from error
     try:
         found = ray.cluster_resources()
-        say(
-            f"Ray: {len(ray.nodes())} node(s), {found.get('CPU', 0):g} CPU cores, {found.get('GPU', 0):g} GPUs"
-        )
+        say(f"Ray: {len(ray.nodes())} node(s), {found.get('CPU', 0):g} CPU cores, {found.get('GPU', 0):g} GPUs")
         yield
     finally:
         ray.shutdown()
@@ -185,9 +183,7 @@ def run_on_node(
         return report, changes(files, group_files(Path(folder), group))
 
 
-def embed_on_node(
-    work: Work, group: Group, environment: dict[str, str]
-) -> tuple[GroupReport, dict[str, Any]]:
+def embed_on_node(work: Work, group: Group, environment: dict[str, str]) -> tuple[GroupReport, dict[str, Any]]:
     """The first stage of a group, and the identity of the model that embedded."""
     here = worker(work, environment)
     model, task = group
@@ -202,9 +198,7 @@ def score_on_node(
     model, task = group
     loaded = partial(cached_model, model, work.folder, identity)
     known = work.notes.get(name(group))
-    return run_group(
-        work.study, work.folder, work.prompts, model, task, loaded, shared=True, known=known
-    ), None
+    return run_group(work.study, work.folder, work.prompts, model, task, loaded, shared=True, known=known), None
 
 
 def worker(work: Work, environment: dict[str, str]) -> Worker:
@@ -225,9 +219,7 @@ def set_missing(environment: dict[str, str]) -> None:
 def group_files(folder: Path, group: Group) -> Files:
     """What a group left in a run folder: its cells, note and errors, and what its model's number types change."""
     place = group_folder(folder, *group)
-    found = [
-        p for p in place.glob("*") if not p.name.startswith(".")
-    ]  # neither the lock nor unfinished files
+    found = [p for p in place.glob("*") if not p.name.startswith(".")]  # neither the lock nor unfinished files
     found = [p for p in [*found, record_path(folder, group[0])] if p.is_file()]
     return Files({p.relative_to(folder).as_posix(): p.read_bytes() for p in sorted(found)})
 

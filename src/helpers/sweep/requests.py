@@ -38,9 +38,7 @@ def requests_table(study: Study, folder: Path, plan: pd.DataFrame | None = None)
         for task in own[own["texts"].notna() & own["mtokens"].notna()].itertuples():
             runs = int(task.prompt_runs + task.baseline_runs)
             prompted = task.texts * task.prompt_runs / max(runs, 1)
-            tokens = (
-                float(task.mtokens) * 1e6 + prompted * lengths.get(task.task, PROMPT) * TOKENS_PER_CHARACTER
-            )
+            tokens = float(task.mtokens) * 1e6 + prompted * lengths.get(task.task, PROMPT) * TOKENS_PER_CHARACTER
             fits = model.server.batch_tokens / max(tokens / max(task.texts, 1), 1.0)
             size = max(1, min(model.server.batch_texts, int(fits)))
             needed = runs * math.ceil(task.texts / max(runs, 1) / size) + OF_A_TASK, tokens
@@ -62,16 +60,7 @@ def requests_table(study: Study, folder: Path, plan: pd.DataFrame | None = None)
                     "raise it, or take fewer prompts or tasks"
                 )
         rows.append(row | {"counted": bool(own["texts"].notna().all()), "problem": problem})
-    columns = [
-        "model",
-        "url",
-        "requests",
-        "tokens",
-        "requests_sent",
-        "tokens_sent",
-        "requests_left",
-        "tokens_left",
-    ]
+    columns = ["model", "url", "requests", "tokens", "requests_sent", "tokens_sent", "requests_left", "tokens_left"]
     return pd.DataFrame(rows, columns=[*columns, "counted", "problem"])
 
 

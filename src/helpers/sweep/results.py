@@ -53,13 +53,7 @@ SCORES = {
     "reason": "string",
 }
 
-QUERY_SCORES = {
-    "model": "string",
-    "task": "string",
-    "subset": "string",
-    "split": "string",
-    "prompt_id": "string",
-}
+QUERY_SCORES = {"model": "string", "task": "string", "subset": "string", "split": "string", "prompt_id": "string"}
 
 KEY = ["model", "task", "subset", "split", "prompt_id", "application"]
 EDITED = "its file was changed after it was computed, so it is not used; the sweep computes it again"
@@ -231,11 +225,7 @@ def query_scores_table(study: Study, folder: Path, prompts: pd.DataFrame) -> pd.
 def cell_counts(scores: pd.DataFrame) -> pd.DataFrame:
     """Per model and task: how many cells are ok, failed and missing."""
     counts = pd.crosstab([scores["model"], scores["task"]], scores["status"])
-    return (
-        counts.reindex(columns=["ok", "failed", "missing"], fill_value=0)
-        .reset_index()
-        .rename_axis(columns=None)
-    )
+    return counts.reindex(columns=["ok", "failed", "missing"], fill_value=0).reset_index().rename_axis(columns=None)
 
 
 def export_mteb(study: Study, folder: Path, prompts: pd.DataFrame) -> int:

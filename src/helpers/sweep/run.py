@@ -148,11 +148,7 @@ def _size(study: Study, task: TaskSpec) -> float:
 
 
 def sweep_study(
-    study: Study,
-    folder: Path,
-    prompts: pd.DataFrame,
-    progress: Callable[[str], None] | None = print,
-    wait: bool = True,
+    study: Study, folder: Path, prompts: pd.DataFrame, progress: Callable[[str], None] | None = print, wait: bool = True
 ) -> list[GroupReport]:
     """Compute every missing cell of a study into `folder/cells`; finished ones are reused, failures recorded.
 

@@ -20,9 +20,7 @@ GPUS = (1, 2, 4, 8, 16, 32, 64)
 START_SECONDS = 15.0  # a new process imports torch and mteb
 LOAD_SECONDS = 30.0  # of a model, where no run has measured it
 
-CELL_SECONDS = (
-    2.0  # scoring of one cell, where no run has measured it; 0.03 s (STS) to 4.5 s (50,000 documents)
-)
+CELL_SECONDS = 2.0  # scoring of one cell, where no run has measured it; 0.03 s (STS) to 4.5 s (50,000 documents)
 
 TFLOPS = 100.0  # that a data-centre GPU reaches in practice, where no run has measured it
 SATURATED = 1.05  # this close to the bound, more GPUs do not help
@@ -37,9 +35,7 @@ class Cost:
     seconds: float
 
 
-def makespan(
-    costs: Sequence[Cost], gpus: int, start: float = 0.0, load: float = 0.0, fresh: bool = False
-) -> float:
+def makespan(costs: Sequence[Cost], gpus: int, start: float = 0.0, load: float = 0.0, fresh: bool = False) -> float:
     """Seconds until the last group is done, with one worker per GPU and the longest group first (list scheduling).
 
     The next group goes to the worker that is free first. A worker needs `start` seconds once and `load` seconds
@@ -64,11 +60,7 @@ def makespan(
 
 
 def scaling_table(
-    costs: Sequence[Cost],
-    gpus: Iterable[int] = GPUS,
-    start: float = 0.0,
-    load: float = 0.0,
-    fresh: bool = False,
+    costs: Sequence[Cost], gpus: Iterable[int] = GPUS, start: float = 0.0, load: float = 0.0, fresh: bool = False
 ) -> pd.DataFrame:
     """One row per number of GPUs: gpus, makespan (seconds), speedup (of one GPU's makespan), efficiency (per GPU)."""
     alone = makespan(costs, 1, start, load, fresh)
@@ -108,9 +100,7 @@ def measured_costs(study: Study, folder: Path) -> list[Cost] | None:
 
 def _measured(study: Study, folder: Path, model: ModelSpec, task: TaskSpec) -> float | None:
     place = group_folder(folder, model, task)
-    listed = (
-        read_cells(place, settings_of(study, model, task)) or ()
-    )  # results of other settings do not count
+    listed = read_cells(place, settings_of(study, model, task)) or ()  # results of other settings do not count
     paths = [path for cell in listed if (path := place / f"{cell.stem}.json").is_file()]
     if not paths:
         return None

@@ -38,9 +38,7 @@ def settings_of(study: Study, model: ModelSpec, task: TaskSpec) -> str:
     return digest(
         [
             model.model_dump(
-                mode="json",
-                exclude={"label": True, "parameters": True, "server": REQUESTING},
-                exclude_defaults=True,
+                mode="json", exclude={"label": True, "parameters": True, "server": REQUESTING}, exclude_defaults=True
             ),
             task.model_dump(mode="json", exclude_defaults=True),
             [study.seed, study.sweep.exact, study.sweep.bitext_side],
@@ -124,9 +122,7 @@ def read_note(folder: Path) -> GroupNote | None:
         return None
 
 
-def write_note(
-    folder: Path, request: str, report: Any, load_seconds: float, is_finished: bool = True
-) -> None:
+def write_note(folder: Path, request: str, report: Any, load_seconds: float, is_finished: bool = True) -> None:
     """Leave the note of a `GroupReport`, adding its cost to that of earlier runs of the same request.
 
     The note of a group that is not finished, since only a part of it was to be done, counts its cost alone.

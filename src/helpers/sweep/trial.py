@@ -19,9 +19,7 @@ from helpers.sweep.results import scores_table
 COLUMNS = ["model", "task", "prompt", "score", "percentile", "n_prompts"]
 
 
-def try_prompt(
-    run: Run, model: str | None = None, task: str | None = None, prompt: str | None = None
-) -> pd.DataFrame:
+def try_prompt(run: Run, model: str | None = None, task: str | None = None, prompt: str | None = None) -> pd.DataFrame:
     """Score one prompt for a model and a task of a study, beside the scores that the study's prompts have there.
 
     model: label; task: name; prompt: text, word by word as the model is to read it. What is not given is the first of the
@@ -49,9 +47,7 @@ def try_prompt(
         prompt = str(scored["prompt"].iloc[0])
     typed = Prompt(text=prompt)
     if typed.id not in known:
-        row = pd.DataFrame(
-            [{"task": task, "prompt_id": typed.id, "kind": "prompt", "text": prompt}], columns=PROMPTS
-        )
+        row = pd.DataFrame([{"task": task, "prompt_id": typed.id, "kind": "prompt", "text": prompt}], columns=PROMPTS)
         folder, load = run.folder / "tried", partial(model_or_error, models[model], run.folder, study)
         report = run_group(part, folder, row, models[model], tasks[task], load)
         if report.failed:
@@ -76,8 +72,7 @@ def literal_inputs(run: Run, model: str, task: str, prompt: str) -> list[tuple[s
         update={"models": [study.model_spec(model)], "tasks": [study.task_spec(task)], "baselines": []}
     )
     rows = pd.DataFrame(
-        [{"task": task, "prompt_id": Prompt(text=prompt).id, "kind": "prompt", "text": prompt}],
-        columns=PROMPTS,
+        [{"task": task, "prompt_id": Prompt(text=prompt).id, "kind": "prompt", "text": prompt}], columns=PROMPTS
     )
     for folder in (run.folder / "tried", run.folder):
         inputs = inputs_table(part, folder, rows)

@@ -26,9 +26,7 @@ def variant_of(scores: pd.DataFrame, order: Iterable[str] = ()) -> dict[str, str
     named = known["model_name"].astype(str) + "@" + known["revision"].astype(str)
     key = digest.fillna(named.where(known["revision"].notna()))
     place = {label: n for n, label in enumerate(order)}
-    keys = {
-        str(label): set(part.dropna()) for label, part in key.groupby(known["model"]) if part.notna().any()
-    }
+    keys = {str(label): set(part.dropna()) for label, part in key.groupby(known["model"]) if part.notna().any()}
     first: dict[object, str] = {}
     found = {}
     for label in sorted(keys, key=lambda name: (place.get(name, len(place)), name)):

@@ -35,9 +35,7 @@ class Work:
 class Worker:
     """What one process keeps from group to group: the last model, and with `keep_tasks` the tasks' data."""
 
-    def __init__(
-        self, work: Work, device: str | None = None, keep_tasks: bool = False, say: Say | None = None
-    ) -> None:
+    def __init__(self, work: Work, device: str | None = None, keep_tasks: bool = False, say: Say | None = None) -> None:
         sweep = work.study.sweep
         chosen = sweep.model_copy(update={"device": device or sweep.device})
         self.work, self.say = work, say

@@ -35,18 +35,14 @@ def check_single(file: TaskFile, name: str, what: str) -> None:
     """No row holds a list: only clustering, labels of several and pairs in one row come as lists."""
     for row, value in enumerate(file.rows[name]):
         if is_listed(value):
-            raise file.wrong(
-                f"a list of {len(value)}, where a row has one {what}; give each its own row", name, row
-            )
+            raise file.wrong(f"a list of {len(value)}, where a row has one {what}; give each its own row", name, row)
 
 
 def check_numbers(file: TaskFile, name: str) -> None:
     """Every value is a finite number, and they are not all one: a correlation with a constant has no value."""
     for row, value in _values(file.rows[name]):
         if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
-            raise file.wrong(
-                f"{shown(value)} is not a finite number; correct it or leave the row out", name, row
-            )
+            raise file.wrong(f"{shown(value)} is not a finite number; correct it or leave the row out", name, row)
     values = [value for _, value in _values(file.rows[name])]
     if len(values) < 2:
         raise file.wrong("there is one row only; a correlation needs two or more", name)
@@ -141,8 +137,7 @@ def check_training(task: Any, train: TaskFile, scored: TaskFile) -> None:
     for row, value in _values(scored.rows[scored_name]):
         if _plain(value) not in known:
             raise scored.wrong(
-                f"the label {shown(value)} does not occur in {train.shown}; add texts of it there or leave "
-                f"the row out",
+                f"the label {shown(value)} does not occur in {train.shown}; add texts of it there or leave the row out",
                 scored_name,
                 row,
             )
@@ -170,9 +165,7 @@ def _check_one_length(file: TaskFile, names: list[str]) -> None:
 def _check_pair_labels(file: TaskFile, name: str) -> None:
     for row, value in _values(file.rows[name]):
         if value not in (0, 1):
-            raise file.wrong(
-                f"the label {shown(value)} is not 0 or 1 (1: the two texts belong together)", name, row
-            )
+            raise file.wrong(f"the label {shown(value)} is not 0 or 1 (1: the two texts belong together)", name, row)
     check_variety(file, name, [int(value) for _, value in _values(file.rows[name])])
 
 

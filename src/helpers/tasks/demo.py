@@ -33,9 +33,7 @@ def read_jsonl(name: str) -> list[dict[str, Any]]:
     try:
         return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line]
     except (OSError, json.JSONDecodeError) as error:
-        raise StudyError(
-            f"data/demo/{name}.jsonl: not readable ({error}); restore it with git checkout"
-        ) from error
+        raise StudyError(f"data/demo/{name}.jsonl: not readable ({error}); restore it with git checkout") from error
 
 
 def _metadata(name: str, files: list[str], **keys: Any) -> TaskMetadata:
@@ -102,9 +100,7 @@ class DemoTopicClassification(AbsTaskClassification):
     def load_data(self, num_proc: int | None = None, **kwargs: Any) -> None:
         if self.data_loaded:
             return
-        labels = {
-            topic: number for number, topic in enumerate(sorted({t["topic"] for t in read_jsonl("topics")}))
-        }
+        labels = {topic: number for number, topic in enumerate(sorted({t["topic"] for t in read_jsonl("topics")}))}
         self.dataset = DatasetDict(
             {
                 split: Dataset.from_list(
@@ -122,12 +118,8 @@ class DemoTopicClassification(AbsTaskClassification):
 
 class DemoTopicClustering(AbsTaskClustering):
     max_fraction_of_documents_to_embed = None
-    max_document_to_embed = (
-        132  # half of the texts, drawn by mteb with its seed: every prompt embeds them anew
-    )
-    max_documents_per_cluster = (
-        132  # of each of mteb's ten bootstraps; its 16,384 would repeat these texts 124 times
-    )
+    max_document_to_embed = 132  # half of the texts, drawn by mteb with its seed: every prompt embeds them anew
+    max_documents_per_cluster = 132  # of each of mteb's ten bootstraps; its 16,384 would repeat these texts 124 times
     metadata = _metadata(
         "DemoTopicClustering",
         ["topics"],

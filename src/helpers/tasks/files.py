@@ -77,13 +77,7 @@ def read_file(folder: Path, path: Path, shown: str = "") -> TaskFile:
     shown = shown or f"{folder.name}/{path.relative_to(folder).as_posix()}"
     suffix = path.suffix.lower()
     try:
-        rows = (
-            _jsonl(path)
-            if suffix == ".jsonl"
-            else _csv(path)
-            if suffix != ".parquet"
-            else pd.read_parquet(path)
-        )
+        rows = _jsonl(path) if suffix == ".jsonl" else _csv(path) if suffix != ".parquet" else pd.read_parquet(path)
     except Exception as error:  # pyarrow's errors are of many kinds
         first = (str(error).splitlines() or [type(error).__name__])[0][:200]
         kind = {".parquet": "Parquet", ".jsonl": "JSON lines"}.get(suffix, suffix[1:].upper())
@@ -97,9 +91,7 @@ def _csv(path: Path) -> pd.DataFrame:
     """Texts as they stand ("NA", "null" and "007" too), an empty field as missing, scores and labels as numbers."""
     first = path.open(encoding="utf-8-sig").readline()
     comma = "\t" if path.suffix.lower() == ".tsv" else ";" if ";" in first and "," not in first else ","
-    rows = pd.read_csv(
-        path, sep=comma, dtype=str, keep_default_na=False, na_values=[""], encoding="utf-8-sig"
-    )
+    rows = pd.read_csv(path, sep=comma, dtype=str, keep_default_na=False, na_values=[""], encoding="utf-8-sig")
     if list(rows.columns) != [name.strip() for name in rows.columns]:
         rows.columns = [name.strip() for name in rows.columns]
     rows = rows.astype(object).where(rows.notna(), None)
@@ -188,9 +180,7 @@ def split_files(folder: Path, subset: str, task: Any) -> dict[str, TaskFile]:
 
 def _other_split(task: Any, base: Path) -> str:
     there = [split for split in task.eval_splits if (base / f"{split}.parquet").is_file()]
-    return (
-        f"; or name the one that is there: split: {there[0]}" if there and len(task.eval_splits) > 1 else ""
-    )
+    return f"; or name the one that is there: split: {there[0]}" if there and len(task.eval_splits) > 1 else ""
 
 
 def is_listed(value: Any) -> bool:

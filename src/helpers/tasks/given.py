@@ -206,23 +206,15 @@ def _frame(shown: str, given: Rows, columns: list[str]) -> TaskFile:
         try:
             items = list(given)
         except TypeError:
-            raise StudyError(
-                f"{shown}: {type(given).__name__} holds no rows; give a frame, rows, or a file"
-            ) from None
-        wrong = next(
-            (n for n, item in enumerate(items) if not isinstance(item, (Mapping, list, tuple))), None
-        )
+            raise StudyError(f"{shown}: {type(given).__name__} holds no rows; give a frame, rows, or a file") from None
+        wrong = next((n for n, item in enumerate(items) if not isinstance(item, (Mapping, list, tuple))), None)
         if wrong is not None:
-            raise StudyError(
-                f"{shown}, row {wrong}: {items[wrong]!r:.60} is no row; give ({', '.join(columns)})"
-            )
+            raise StudyError(f"{shown}, row {wrong}: {items[wrong]!r:.60} is no row; give ({', '.join(columns)})")
         if all(isinstance(item, Mapping) for item in items):
             rows = pd.DataFrame(items)
         else:
             size = len(items[0]) if items else 0
-            wrong = next(
-                (n for n, item in enumerate(items) if len(item) != size or size > len(columns)), None
-            )
+            wrong = next((n for n, item in enumerate(items) if len(item) != size or size > len(columns)), None)
             if wrong is not None:
                 raise StudyError(f"{shown}, row {wrong}: a row is ({', '.join(columns)})")
             rows = pd.DataFrame([tuple(item) for item in items], columns=columns[:size])

@@ -7,7 +7,6 @@ from typing import NamedTuple
 # Tasks with queries and documents, whose prompt can meet one side alone.
 SIDED_TYPES = ("Retrieval", "Reranking", "InstructionRetrieval", "InstructionReranking")
 
-
 # Tasks that train on vectors before they score: classifiers, and regressions.
 CLASSIFIED = ("Classification", "MultilabelClassification")
 TRAINED = (*CLASSIFIED, "Regression")

@@ -32,9 +32,7 @@ def task_class(task: str | TaskSpec) -> Any:
     """The mteb class of a task; a `StudyError` with a suggestion for an unknown name."""
     if isinstance(task, TaskSpec) and task.type is not None:
         if task.name in task_names():
-            raise StudyError(
-                f"task {task.name}: this is the name of another task; give the own one another name"
-            )
+            raise StudyError(f"task {task.name}: this is the name of another task; give the own one another name")
         return own_class(task)
     name = task if isinstance(task, str) else task.name
     from mteb.get_tasks import _TASKS_REGISTRY
@@ -101,9 +99,7 @@ def load_task(spec: TaskSpec, study: Study | None = None, root: Path | None = No
         raise StudyError(f"task {spec.name}: {error}") from error
     except Exception as error:
         if spec.type is not None:
-            raise StudyError(
-                f"task {spec.name}: its data cannot be used: {type(error).__name__}: {error}"
-            ) from error
+            raise StudyError(f"task {spec.name}: its data cannot be used: {type(error).__name__}: {error}") from error
         raise StudyError(_why_not_loaded(spec.name, local, folder, error)) from error
     return task
 

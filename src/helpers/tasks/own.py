@@ -29,10 +29,7 @@ BASES = {
     "BitextMining": ("AbsTaskBitextMining", "f1"),
 }
 
-_PARTS = {
-    "Retrieval": ("corpus", "queries", "qrels"),
-    "Reranking": ("corpus", "queries", "qrels", "top_ranked"),
-}
+_PARTS = {"Retrieval": ("corpus", "queries", "qrels"), "Reranking": ("corpus", "queries", "qrels", "top_ranked")}
 
 
 def own_class(spec: TaskSpec, files: dict[str, TaskFile] | None = None) -> Any:
@@ -80,9 +77,7 @@ def files_of(spec: TaskSpec, place: Path) -> dict[str, TaskFile]:
     kind = str(spec.type)
     names = _PARTS.get(kind) or (("train", SPLIT) if kind == "Classification" else (SPLIT,))
     if place.is_file():
-        whole = mapped_columns(spec, {place.name: read_file(place.parent, place, shown=place.name)})[
-            place.name
-        ]
+        whole = mapped_columns(spec, {place.name: read_file(place.parent, place, shown=place.name)})[place.name]
         return texts_of_pairs(whole, kind) if kind in _PARTS else split_rows(whole, kind)
     found = {name: path for name in names if (path := table_of(place, name)) is not None}
     missing = [name for name in names if name not in found]
@@ -168,9 +163,7 @@ def _metadata(spec: TaskSpec, source: str, revision: str, main_score: str) -> An
 def content_digest(place: Path) -> str:
     """40 hexadecimal digits over the bytes of a file, or over names and bytes of a folder's tables."""
     digest = hashlib.sha256()
-    paths = (
-        [place] if place.is_file() else [p for p in sorted(place.rglob("*")) if p.suffix.lower() in SUFFIXES]
-    )
+    paths = [place] if place.is_file() else [p for p in sorted(place.rglob("*")) if p.suffix.lower() in SUFFIXES]
     for path in paths:
         digest.update(path.name.encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()[:40]

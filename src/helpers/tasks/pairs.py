@@ -26,9 +26,7 @@ def texts_of_pairs(pairs: TaskFile, kind: str) -> dict[str, TaskFile]:
             raise pairs.wrong("the text is empty; give one or leave the row out", name, row)
     score = pairs.found("score")
     if kind == "Reranking" and score is None:
-        raise pairs.wrong(
-            "there is no column 'score'; a reranking task needs the relevance (0, 1, …) of each pair"
-        )
+        raise pairs.wrong("there is no column 'score'; a reranking task needs the relevance (0, 1, …) of each pair")
     rows = pd.DataFrame(
         {
             "query-id": "q" + pd.Series(pd.factorize(pairs.rows[names["query"]])[0]).astype(str),
@@ -60,9 +58,7 @@ def split_rows(whole: TaskFile, kind: str) -> dict[str, TaskFile]:
         for row, value in whole.rows["split"].items():
             if value not in ("train", "test"):
                 raise whole.wrong(f"{shown(value)} is neither train nor test", "split", row)
-        parts = {
-            name: whole.rows[whole.rows["split"] == name].drop(columns="split") for name in ("train", "test")
-        }
+        parts = {name: whole.rows[whole.rows["split"] == name].drop(columns="split") for name in ("train", "test")}
         for name, part in parts.items():
             if part.empty:
                 raise whole.wrong(f"no row is {name}; a classification task needs both", "split")

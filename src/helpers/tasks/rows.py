@@ -39,9 +39,7 @@ def load_rows(task: Any, files: Files) -> None:
         try:
             _check_trained(task, splits)
         except StudyError:
-            _check_trained(
-                task, given[subset]
-            )  # a fault of the file itself is told with its own row and label
+            _check_trained(task, given[subset])  # a fault of the file itself is told with its own row and label
             raise
         for file in splits.values():
             file.rows = _as_scored(task, file)
@@ -78,9 +76,7 @@ def _prepared(task: Any, files: Files) -> Files:
         return files
     nested = task.dataset if task.metadata.is_multilingual else {"default": task.dataset}
     return {
-        subset: {
-            split: _after(file, nested[subset][split].to_pandas(), wanted) for split, file in splits.items()
-        }
+        subset: {split: _after(file, nested[subset][split].to_pandas(), wanted) for split, file in splits.items()}
         for subset, splits in files.items()
     }
 

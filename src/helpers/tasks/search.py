@@ -44,10 +44,7 @@ class SearchSet:
             return {query: value for query, value in by_query.items() if query in chosen}
 
         return replace(
-            self,
-            queries=of_chosen(self.queries),
-            qrels=of_chosen(self.qrels),
-            paraphrases=of_chosen(self.paraphrases),
+            self, queries=of_chosen(self.queries), qrels=of_chosen(self.qrels), paraphrases=of_chosen(self.paraphrases)
         )
 
 

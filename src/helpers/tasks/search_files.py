@@ -13,7 +13,6 @@ from helpers.tasks.files import TaskFile, is_listed, read_file
 
 RERANKED = ("Reranking", "InstructionReranking")
 
-
 Judgements = dict[str, dict[str, int]]
 
 
@@ -111,18 +110,14 @@ def _texts(file: TaskFile) -> pd.DataFrame:
             continue
         values = file.rows[extra]
         for row in values.index[~values.isna() & ~values.map(lambda v: isinstance(v, str))]:
-            raise file.wrong(
-                f"{shown(values[row])} is not a text; leave it null where there is none", extra, row
-            )
+            raise file.wrong(f"{shown(values[row])} is not a text; leave it null where there is none", extra, row)
         rows[extra] = values.astype(object).where(~values.isna(), "")
     rows = rows.drop_duplicates()
     again = rows.index[rows["id"].duplicated()]
     for row in again:
         first = rows.index[rows["id"] == rows["id"][row]][0]
         raise file.wrong(
-            f"the id '{rows['id'][row]}' has another text in row {first}; ids must be unique",
-            file.found("id"),
-            row,
+            f"the id '{rows['id'][row]}' has another text in row {first}; ids must be unique", file.found("id"), row
         )
     return rows.reset_index(drop=True)
 
@@ -137,9 +132,7 @@ def _judgements(file: TaskFile, queries: pd.DataFrame, corpus: pd.DataFrame) -> 
             raise file.wrong(f"the relevance {shown(score)} is not a whole number", name, row)
         if query not in known_queries:
             raise file.wrong(
-                f"there is no query '{query}'; add it to the queries or leave the row out",
-                file.found("query-id"),
-                row,
+                f"there is no query '{query}'; add it to the queries or leave the row out", file.found("query-id"), row
             )
         if document not in known_documents and relevance > 0:
             raise file.wrong(
@@ -148,9 +141,7 @@ def _judgements(file: TaskFile, queries: pd.DataFrame, corpus: pd.DataFrame) -> 
                 row,
             )
         if found.setdefault(query, {}).setdefault(document, relevance) != relevance:
-            raise file.wrong(
-                f"'{query}' and '{document}' have another relevance in an earlier row", name, row
-            )
+            raise file.wrong(f"'{query}' and '{document}' have another relevance in an earlier row", name, row)
     for row, query in enumerate(asked):
         if max(found[query].values()) <= 0:
             raise file.wrong(
@@ -173,15 +164,11 @@ def _candidates(file: TaskFile, qrels: Judgements, corpus: pd.DataFrame) -> dict
             raise file.wrong(f"the query '{query}' has a row before this one", file.found("query-id"), row)
         for one in map(str, some):
             if one not in documents:
-                raise file.wrong(
-                    f"there is no document '{one}'; add it to the corpus or leave it out", name, row
-                )
+                raise file.wrong(f"there is no document '{one}'; add it to the corpus or leave it out", name, row)
             if one in found.setdefault(query, []):
                 raise file.wrong(f"the candidate '{one}' of '{query}' is there twice", name, row)
             found[query].append(one)
     for query in qrels:
         if query not in found:
-            raise file.wrong(
-                f"there are no candidates for the query '{query}'; add them", file.found("query-id")
-            )
+            raise file.wrong(f"there are no candidates for the query '{query}'; add them", file.found("query-id"))
     return {query: found[query] for query in qrels}

@@ -100,13 +100,7 @@ def _results(rows: pd.DataFrame) -> str:
         return "Not measured."
     lines = ["| language | pool | metric | before | after | difference |", "|---|---|---|---|---|---|"]
     for r in rows.itertuples():
-        cells = [
-            "" if r.language == "default" else r.language,
-            r.pool,
-            r.metric,
-            f"{r.before:.3f}",
-            f"{r.value:.3f}",
-        ]
+        cells = ["" if r.language == "default" else r.language, r.pool, r.metric, f"{r.before:.3f}", f"{r.value:.3f}"]
         lines.append(f"| {' | '.join([*cells, change_text(r)])} |")
     return "\n".join(lines)
 

@@ -46,9 +46,7 @@ def dev_curves(log: pd.DataFrame) -> Any:
     return _course(
         rows[["preset", "seed", "step", "pool", "recall"]],
         y=alt.Y("recall:Q", title="recall@1 (dev)", scale=alt.Scale(domain=[0, 1])),
-        color=alt.Color(
-            "pool:N", scale=marks.chosen(list(POOL_NAMES.values()), [PALETTE[i] for i in (0, 1, 4)])
-        ),
+        color=alt.Color("pool:N", scale=marks.chosen(list(POOL_NAMES.values()), [PALETTE[i] for i in (0, 1, 4)])),
         tooltip=marks.tooltip("training", "pool", "step:Q", ("recall", ".3f")),
     )
 

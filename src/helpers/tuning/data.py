@@ -71,11 +71,7 @@ def groups(examples: pd.DataFrame) -> np.ndarray:
 
 
 def split_by_target(
-    examples: pd.DataFrame,
-    dev_fraction: float,
-    test_fraction: float,
-    seed: int,
-    test: pd.Series | None = None,
+    examples: pd.DataFrame, dev_fraction: float, test_fraction: float, seed: int, test: pd.Series | None = None
 ) -> pd.DataFrame:
     """Give every example a `group` and a `split`; whole groups are drawn, so no target or query is in two parts.
 

@@ -23,11 +23,7 @@ from helpers.tuning.trained import BASELINE, Progress, Tuned, finetuning_of, qui
 
 @quiet_bars()
 def swept(
-    study: Study,
-    folder: Path,
-    tuned: Sequence[Tuned],
-    prompts: pd.DataFrame,
-    progress: Progress = print,
+    study: Study, folder: Path, tuned: Sequence[Tuned], prompts: pd.DataFrame, progress: Progress = print
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Send base and tuned models through the sweep: (scores, query_scores) as of step 02.
 
@@ -49,9 +45,7 @@ def swept(
     return scores_table(some, folder, wanted), query_scores_table(some, folder, wanted)
 
 
-def side_effect_table(
-    scores: pd.DataFrame, queries: pd.DataFrame, base: str, n_boot: int, seed: int
-) -> pd.DataFrame:
+def side_effect_table(scores: pd.DataFrame, queries: pd.DataFrame, base: str, n_boot: int, seed: int) -> pd.DataFrame:
     """Main score before and after per task (`task_scores`) with the default prompt, with an interval where one exists.
 
     Intervals: paired bootstrap over queries (retrieval) or pairs (STS, difference of Spearman correlations); other

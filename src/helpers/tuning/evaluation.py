@@ -70,9 +70,7 @@ def dev_measure(spec: FinetuningSpec, data: TuningData, seed: int) -> Measure | 
     asked = searches(data.sets("dev"), spec)
 
     def measure(st: Any) -> dict[str, float]:
-        table = _query_scores(
-            lambda some: [unit(stock_vectors(st, *request)) for request in some], asked, seed
-        )
+        table = _query_scores(lambda some: [unit(stock_vectors(st, *request)) for request in some], asked, seed)
         means = table.groupby(["pool", "language"])["recall_at_1"].mean().groupby("pool").mean()
         return {f"recall_at_1_{pool}": float(means[pool]) for pool in POOLS}
 

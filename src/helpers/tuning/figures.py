@@ -38,12 +38,8 @@ def instruction_gains(gains: pd.DataFrame) -> Figure | Absent:
     if gains.empty:
         reason = "No instruction was measured: finetuning.instruction_queries is 0, or no model was trained."
         return Absent("fig-instruction-gains", reason)
-    alt = (
-        "The instructions that gained most: a line each from its recall before (open) to that after (filled)."
-    )
-    return Figure(
-        "fig-instruction-gains", charts.instruction_gains(gains), words.instruction_gains(gains), alt
-    )
+    alt = "The instructions that gained most: a line each from its recall before (open) to that after (filled)."
+    return Figure("fig-instruction-gains", charts.instruction_gains(gains), words.instruction_gains(gains), alt)
 
 
 def side_effects(effects: pd.DataFrame) -> Figure | Absent:

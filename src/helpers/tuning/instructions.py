@@ -32,17 +32,13 @@ def measured(
     for chosen in sets:
         task = {"name": chosen.search.task}
         geometry = GeometrySpec.model_validate({"tasks": [task], "template": spec.template})
-        per_query, _ = measure(
-            embedder(model), model.label, chosen, bank_for(geometry, chosen), geometry, seed
-        )
+        per_query, _ = measure(embedder(model), model.label, chosen, bank_for(geometry, chosen), geometry, seed)
         tables.append(geometry_table(per_query, chosen, 0, seed=seed))
         rows.append(per_query)
     return pd.concat(tables, ignore_index=True), pd.concat(rows, ignore_index=True)
 
 
-def gains(
-    per_query: pd.DataFrame, n_boot: int, seed: int, value: str = "paraphrase_recall_at_1"
-) -> pd.DataFrame:
+def gains(per_query: pd.DataFrame, n_boot: int, seed: int, value: str = "paraphrase_recall_at_1") -> pd.DataFrame:
     """Table 10: per instruction recall@1 among paraphrases before and after, mean over languages' queries.
 
     per_query: those of `measured` with preset and seed. Columns: preset, seed, instruction_id, text, group, relevant,

@@ -107,9 +107,7 @@ class CachedInfoNCE(CachedMultipleNegativesRankingLoss):
         return loss
 
 
-def embed_batch(
-    model: torch.nn.Module, sentence_features: Iterable[dict[str, Tensor]], labels: Tensor
-) -> list[Tensor]:
+def embed_batch(model: torch.nn.Module, sentence_features: Iterable[dict[str, Tensor]], labels: Tensor) -> list[Tensor]:
     """Embeddings of queries and documents, one (rows, dimension) tensor per column of the batch."""
     columns = list(sentence_features)
     if any("input_ids" not in c or c["input_ids"].ndim != 2 for c in columns):  # as of a static table

@@ -47,9 +47,7 @@ def vmf_samples(means: Tensor, kappa: float, n: int, generator: torch.Generator 
     todo = torch.arange(len(along))
     while len(todo):
         # A Beta(h, h) draw, h = (d - 1) / 2, as a ratio of gamma draws: `torch.distributions` takes no generator.
-        g = torch._standard_gamma(
-            torch.full((2, len(todo)), (d - 1) / 2, dtype=torch.float64), generator=generator
-        )
+        g = torch._standard_gamma(torch.full((2, len(todo)), (d - 1) / 2, dtype=torch.float64), generator=generator)
         beta = g[0] / g.sum(0)
         w = (1 - (1 + b) * beta) / (1 - (1 - b) * beta)
         u = torch.rand(len(todo), dtype=torch.float64, generator=generator)
@@ -136,11 +134,7 @@ class Reler(torch.nn.Module):
     """RELER as a loss for the sentence-transformers Trainer, on the same batches as `loss.InfoNCE`."""
 
     def __init__(
-        self,
-        model: SentenceTransformer,
-        settings: RelerSpec,
-        in_batch: bool = False,
-        mask_false: bool = False,
+        self, model: SentenceTransformer, settings: RelerSpec, in_batch: bool = False, mask_false: bool = False
     ) -> None:
         super().__init__()
         self.model, self.settings = model, settings

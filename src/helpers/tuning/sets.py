@@ -19,13 +19,7 @@ from helpers.study.tuning import TASKS, FinetuningSpec
 from helpers.tasks.files import read_file
 from helpers.tasks.load import load_task, subset_data
 from helpers.tasks.search import SearchSet, search_set
-from helpers.tuning.data import (
-    EXAMPLE_COLUMNS,
-    clean_examples,
-    fingerprint,
-    remove_near_duplicates,
-    split_by_target,
-)
+from helpers.tuning.data import EXAMPLE_COLUMNS, clean_examples, fingerprint, remove_near_duplicates, split_by_target
 from helpers.tuning.trained import finetuning_of
 
 
@@ -99,9 +93,7 @@ def tuning_data(study: Study) -> TuningData:
     given = test if test.any() else None
     split = split_by_target(examples, spec.dev_fraction, spec.test_fraction, study.seed, given)
     split, near = remove_near_duplicates(split, spec.near_duplicate)
-    split = split.loc[split["split"] != "dropped", [*EXAMPLE_COLUMNS, "group", "split"]].reset_index(
-        drop=True
-    )
+    split = split.loc[split["split"] != "dropped", [*EXAMPLE_COLUMNS, "group", "split"]].reset_index(drop=True)
     report = pd.concat([report, near], ignore_index=True) if len(near) else report
     pool = targets if spec.searches_all else {}
     return TuningData(name, kind, split, report, pool, spec.dev_pool, study.seed)

@@ -42,13 +42,7 @@ def rows_for(spec: FinetuningSpec, data: TuningData, preset: str, seed: int) -> 
 
 @quiet_bars()
 def fine_tune(
-    study: Study,
-    run: Path,
-    data: TuningData,
-    rows: pd.DataFrame,
-    preset: str,
-    seed: int,
-    tell: Progress = print,
+    study: Study, run: Path, data: TuningData, rows: pd.DataFrame, preset: str, seed: int, tell: Progress = print
 ) -> Tuned:
     """Train the study's base model on the rows (`rows_for`) with the settings of one preset; a finished one is read.
 
@@ -138,9 +132,7 @@ def log_table(tuned: list[Tuned]) -> pd.DataFrame:
 
 def settings_table(tuned: list[Tuned]) -> pd.DataFrame:
     """One row per setting with a column per preset, those that differ first, then rows, steps and seconds."""
-    columns = {
-        t.label: {**t.effective, "steps": t.steps, "seconds": t.seconds, "reused": t.reused} for t in tuned
-    }
+    columns = {t.label: {**t.effective, "steps": t.steps, "seconds": t.seconds, "reused": t.reused} for t in tuned}
     shown = pd.DataFrame(columns).astype(object).map(lambda value: "" if value is None else str(value))
     differs = shown.nunique(axis=1) > 1
     return pd.concat([shown[differs], shown[~differs]]).rename_axis("setting").reset_index()

@@ -62,9 +62,7 @@ def instruction_gains(gains: pd.DataFrame, top: int = 10) -> Said:
     title = f"Recall@1 among paraphrases rose for {out_of(up, len(rows), 'instruction')} and fell for {down}"
     if trainings.ngroups > 1:
         about = f"{count(rows['instruction_id'].nunique(), 'instruction')}, {count(trainings.ngroups, 'training')}"
-        title = (
-            f"Recall@1 among paraphrases rose in {out_of(up, len(rows), 'case')} and fell in {down} ({about})"
-        )
+        title = f"Recall@1 among paraphrases rose in {out_of(up, len(rows), 'case')} and fell in {down} ({about})"
     return Said(title, tuple(f"{name_of(*key)}: {_gained(part, top)}" for key, part in trainings))
 
 
@@ -233,9 +231,7 @@ def _spread(row: Any, old: Any) -> str:
     """The spread over prompts of a tuned model beside that of the base model (`old`)."""
     text = f"{row.model} on {row.task}: the coefficient of variation over prompts is {row.cv:.2%}"
     if pd.isna([row.cv_low, row.cv_high, old.cv_low, old.cv_high]).any():
-        return (
-            f"{text}, of the base model {old.cv:.2%}; so few prompts, or scores so equal, give no interval."
-        )
+        return f"{text}, of the base model {old.cv:.2%}; so few prompts, or scores so equal, give no interval."
     apart = row.cv_high < old.cv_low or row.cv_low > old.cv_high
     end = "the intervals are apart." if apart else "the intervals overlap, so a change is not shown."
     return (

@@ -39,9 +39,7 @@ def llm(monkeypatch):
 def study(levels=("task",), per_level=3, tasks=TASKS, **generator) -> Study:
     spec = {"retries": 2, "timeout": 5, "concurrency": 1} | generator
     prompts = {"source": "generate", "levels": list(levels), "per_level": per_level, "generator": spec}
-    return Study(
-        name="toy", title="Toy", steps=["01"], tasks=[TaskSpec(name=t) for t in tasks], prompts=prompts
-    )
+    return Study(name="toy", title="Toy", steps=["01"], tasks=[TaskSpec(name=t) for t in tasks], prompts=prompts)
 
 
 def silent(line: str) -> None:
@@ -156,9 +154,7 @@ def test_the_client_waits_as_long_as_retry_after_says(llm, tmp_path):
     assert len(found.table) == 3
 
 
-@pytest.mark.parametrize(
-    "first", [lambda body: error(500, "oops"), lambda body: "drop"], ids=["500", "dropped"]
-)
+@pytest.mark.parametrize("first", [lambda body: error(500, "oops"), lambda body: "drop"], ids=["500", "dropped"])
 def test_a_passing_fault_is_tried_again(llm, tmp_path, first):
     assert len(one(llm, tmp_path, first).table) == 3
     assert len(llm.requests) == 2
@@ -376,9 +372,7 @@ def test_the_readable_file_is_a_prompt_source(llm, tmp_path, monkeypatch):
     wanted = study()
     found = run(wanted, tmp_path / "prompts")
 
-    assert (
-        read_prompts(tmp_path / "prompts" / "prompts.json")["text"].tolist() == found.table["text"].tolist()
-    )
+    assert read_prompts(tmp_path / "prompts" / "prompts.json")["text"].tolist() == found.table["text"].tolist()
     table = prompt_table(wanted)
     assert table["kind"].tolist() == ["prompt"] * 3 + ["none", "default"] + ["prompt"] * 3 + [
         "none",
@@ -414,9 +408,7 @@ def test_vllm_is_asked_for_a_whole_round_with_the_schema(tmp_path, monkeypatch):
 
         def chat(self, messages, sampling, use_tqdm):
             calls.append((messages, sampling))
-            first = [
-                SimpleNamespace(text='{"prompts": ["a:", "b:", "c:"]}', finish_reason="stop", token_ids=[1])
-            ]
+            first = [SimpleNamespace(text='{"prompts": ["a:", "b:", "c:"]}', finish_reason="stop", token_ids=[1])]
             return [SimpleNamespace(outputs=first, prompt_token_ids=[1, 2]) for _ in messages]
 
     fake = SimpleNamespace(LLM=LLM, SamplingParams=lambda **kwargs: kwargs)

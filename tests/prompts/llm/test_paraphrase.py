@@ -146,7 +146,5 @@ def test_the_real_paraphrases_of_squad_are_found_as_their_authors_left_them(task
 
 def test_a_line_separator_inside_a_text_is_no_end_of_line(tmp_path):
     path = tmp_path / "paraphrases.jsonl"
-    path.write_text(
-        '{"id": "1", "paraphrase": "one\u2028two"}\n{"id": "2", "paraphrase": "three"}\n', encoding="utf-8"
-    )
+    path.write_text('{"id": "1", "paraphrase": "one\u2028two"}\n{"id": "2", "paraphrase": "three"}\n', encoding="utf-8")
     assert read_paraphrases(path, {"1": "a", "2": "b"}) == {"1": "one\u2028two", "2": "three"}

@@ -15,7 +15,6 @@ from helpers.prompts.llm.chat import Answer, Backend, Failure, Request
 
 Shape = TypeVar("Shape", bound=BaseModel)
 
-
 Value = TypeVar("Value")
 
 
@@ -43,9 +42,7 @@ def parse(text: str, shape: type[Shape], finish_reason: str | None = None) -> Sh
         except UnicodeEncodeError:
             problem = problem or "a text holds half a character (a lone surrogate)"
     if finish_reason == "length":
-        raise NotUsable(
-            "the answer was cut off before the JSON ended; answer more briefly (or raise max_tokens)"
-        )
+        raise NotUsable("the answer was cut off before the JSON ended; answer more briefly (or raise max_tokens)")
     if not text.strip():
         raise NotUsable("the answer was empty")
     if not found:

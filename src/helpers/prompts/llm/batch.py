@@ -30,7 +30,6 @@ from helpers.study.prompts import GeneratorSpec
 
 LARGEST_JOB = 50_000  # requests of one file that the hosted service accepts
 
-
 OVER = ("completed", "failed", "expired", "cancelled")
 
 
@@ -40,11 +39,7 @@ class BatchBackend:
     name = "batch"
 
     def __init__(
-        self,
-        spec: GeneratorSpec,
-        folder: Path,
-        largest: int = LARGEST_JOB,
-        report: Callable[[str], None] = print,
+        self, spec: GeneratorSpec, folder: Path, largest: int = LARGEST_JOB, report: Callable[[str], None] = print
     ) -> None:
         from helpers.base.errors import StudyError
 
@@ -104,9 +99,7 @@ class BatchBackend:
                 if state.get("batch_id") is None:
                     state["batch_id"] = self._find(state["job"])
                 if state["batch_id"]:
-                    self._say(
-                        f"batch job {state['batch_id']}: picked up again ({len(state['requests'])} requests)"
-                    )
+                    self._say(f"batch job {state['batch_id']}: picked up again ({len(state['requests'])} requests)")
                     yield state
 
     def _find(self, job: str) -> str | None:
@@ -160,9 +153,7 @@ class BatchBackend:
             yield from self._collect(state)
         except openai.OpenAIError as error:
             failure = explain(error, self.spec, self.model)
-            failure.fatal = (
-                True  # the job may still be running: asking for it again is free, asking anew is not
-            )
+            failure.fatal = True  # the job may still be running: asking for it again is free, asking anew is not
             yield from ((i, failure) for i in state["requests"])
 
     def _collect(self, state: dict[str, Any]) -> Iterator[tuple[str, Answer | Failure]]:

@@ -21,7 +21,6 @@ from helpers.study.prompts import GeneratorSpec
 
 FILE = 512 * 2**20  # bytes of the answers of a whole batch job
 
-
 HOSTED = "https://api.openai.com/v1"
 
 
@@ -87,9 +86,7 @@ def make_client(spec: GeneratorSpec) -> Any:
     address = os.environ.get(spec.base_url_env) or HOSTED
     key = os.environ.get(spec.key_env)
     if not urlsplit(address).scheme.startswith("http"):
-        raise StudyError(
-            f"{spec.base_url_env}: '{place(address)}' is no address; e.g. http://localhost:11434/v1"
-        )
+        raise StudyError(f"{spec.base_url_env}: '{place(address)}' is no address; e.g. http://localhost:11434/v1")
     if not key and address == HOSTED:
         raise StudyError(
             f"no key: set {spec.key_env}, or set {spec.base_url_env} to a server of your own "
@@ -112,9 +109,7 @@ def _bounded_client(seconds: float) -> Any:
             most, longest = (FILE, 30 * seconds) if is_file else (ANSWER, seconds)
 
             def answered() -> Any:
-                return read_answer(
-                    super(BoundedClient, self).send(request, **keys | {"stream": True}), most, longest
-                )
+                return read_answer(super(BoundedClient, self).send(request, **keys | {"stream": True}), most, longest)
 
             try:
                 return within(longest, answered)
@@ -210,15 +205,7 @@ def _count(value: Any) -> int | None:
 
 def named(body: dict[str, Any]) -> dict[str, Any]:
     """Fields that the client does not know go through its `extra_body`."""
-    known = {
-        "model",
-        "messages",
-        "max_tokens",
-        "max_completion_tokens",
-        "temperature",
-        "seed",
-        "response_format",
-    }
+    known = {"model", "messages", "max_tokens", "max_completion_tokens", "temperature", "seed", "response_format"}
     extra = {k: v for k, v in body.items() if k not in known}
     return {k: v for k, v in body.items() if k in known} | ({"extra_body": extra} if extra else {})
 
@@ -232,24 +219,18 @@ def explain(error: Exception, spec: GeneratorSpec, model: str) -> Failure:
     if isinstance(error, openai.AuthenticationError):
         return Failure(reason=f"401: {address} refused the key; check {spec.key_env}", fatal=True)
     if isinstance(error, openai.PermissionDeniedError):
-        return Failure(
-            reason=f"403: the key in {spec.key_env} may not use '{model}' at {address}", fatal=True
-        )
+        return Failure(reason=f"403: the key in {spec.key_env} may not use '{model}' at {address}", fatal=True)
     if isinstance(error, openai.NotFoundError):
         remedy = f"check the model's name ({spec.model_env}) and that {spec.base_url_env} ends with /v1"
         return Failure(reason=f"404: {address} does not know '{model}'; {remedy}: {said}", fatal=True)
     if isinstance(error, (openai.BadRequestError, openai.UnprocessableEntityError)):
         remedy = "a server without JSON schemas needs prompts.generator.structured: json_object or none"
-        return Failure(
-            reason=f"{error.status_code}: the server refused the request ({remedy}): {said}", fatal=True
-        )
+        return Failure(reason=f"{error.status_code}: the server refused the request ({remedy}): {said}", fatal=True)
     if isinstance(error, openai.RateLimitError):
         remedy = "wait or lower prompts.generator.concurrency; finished answers are kept"
         return Failure(reason=f"429: still limited after {spec.retries} further tries; {remedy}: {said}")
     if isinstance(error, openai.APITimeoutError):
-        return Failure(
-            reason=f"no answer from {address} within {spec.timeout:g} s; raise prompts.generator.timeout"
-        )
+        return Failure(reason=f"no answer from {address} within {spec.timeout:g} s; raise prompts.generator.timeout")
     if isinstance(error.__cause__, TooLarge):
         return Failure(reason=f"{address}: {error.__cause__}; check {spec.base_url_env}", fatal=True)
     if isinstance(error, openai.APIConnectionError):

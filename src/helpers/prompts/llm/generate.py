@@ -29,7 +29,6 @@ from helpers.study.spec import Study
 
 TEMPLATE_VERSION = "prompts-1"
 
-
 SYSTEM = """\
 You write short instructions for text embedding models. Each instruction will stand directly before a text when the \
 text is encoded, so it must read as the beginning of an input, never as a remark about one.
@@ -181,9 +180,7 @@ def _jobs(
             read=lambda text, finish: parse(text, PromptList, finish),
             schema=answer_schema(short),
             schema_name="prompts",
-            accept=lambda answer, short=short, present=tuple(present): problem(
-                answer.prompts, short, present
-            ),  # type: ignore[misc]
+            accept=lambda answer, short=short, present=tuple(present): problem(answer.prompts, short, present),  # type: ignore[misc]
         )
     return list(jobs.values())
 
@@ -221,14 +218,8 @@ def _ask(
         asked += 1
         memory.add(_record(outcome, by_id[outcome.job_id], backend, spec, memory.writer, level))
         done += outcome.reason is None
-        end = (
-            "accepted"
-            if outcome.reason is None
-            else f"not usable: {without_key(outcome.reason, spec.generator)}"
-        )
-        report(
-            f"[{done}/{len(jobs)}] level {level}, place {outcome.job_id}, attempt {outcome.attempt}: {end}"
-        )
+        end = "accepted" if outcome.reason is None else f"not usable: {without_key(outcome.reason, spec.generator)}"
+        report(f"[{done}/{len(jobs)}] level {level}, place {outcome.job_id}, attempt {outcome.attempt}: {end}")
     return asked
 
 
@@ -262,9 +253,7 @@ def _generated(spec: PromptsSpec, contexts: dict[str, TaskContext], memory: _Mem
             rows += [provenance_of(task, level, e["text"], e["record"]) for e in entries]
             if len(entries) < spec.per_level:
                 short = spec.per_level - len(entries)
-                missing.append(
-                    {"task": task, "level": level, "short": short, "reason": memory.last_reason(place)}
-                )
+                missing.append({"task": task, "level": level, "short": short, "reason": memory.last_reason(place)})
     return Generated(
         pd.DataFrame(rows, columns=PROVENANCE),
         pd.DataFrame(missing, columns=["task", "level", "short", "reason"]),
@@ -276,9 +265,5 @@ def _write(path: Path, found: Generated) -> None:
     """The readable file: prompts with their provenance, without the long texts that the Parquet table also has."""
     short = found.table.drop(columns=["reasoning", "request"])
     records = short.astype(object).where(short.notna(), None).to_dict("records")
-    about = {
-        "template": TEMPLATE_VERSION,
-        "instructions": SYSTEM,
-        "missing": found.missing.to_dict("records"),
-    }
+    about = {"template": TEMPLATE_VERSION, "instructions": SYSTEM, "missing": found.missing.to_dict("records")}
     write_prompts(path, records, about)

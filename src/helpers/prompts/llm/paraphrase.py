@@ -33,7 +33,6 @@ _TEXT = (
     "near-identical phrasing. Output only the paraphrased text and nothing else. Text: {input}"
 )
 
-
 WORDINGS = {
     "SQuAD": (
         "Paraphrase the following question while preserving its meaning exactly. Use different wording and avoid "
@@ -43,12 +42,10 @@ WORDINGS = {
     "ARCChallenge": _TEXT,
 }
 
-
 COLUMNS = [
     "id", "text", "paraphrase", "wording", "generator", "model_answered", "revision", "backend", "parameters", "seed",
     "attempt", "created_at", "prompt_tokens", "answer_tokens", "raw_answer", "reason",
 ]  # fmt: skip
-
 
 CHARACTERS_PER_TOKEN = 4.0  # a rule of thumb for English; other scripts need more tokens
 
@@ -77,9 +74,7 @@ def wording_of(name: str) -> str:
         return name
     if name in WORDINGS:
         return WORDINGS[name]
-    raise StudyError(
-        unknown("paraphrase wording", name, list(WORDINGS)) + "; or a wording that contains {input}"
-    )
+    raise StudyError(unknown("paraphrase wording", name, list(WORDINGS)) + "; or a wording that contains {input}")
 
 
 def estimate(
@@ -127,9 +122,7 @@ def paraphrase(
     if max_cost is not None and before.cost is None and before.requests:
         raise StudyError("max_cost needs price_in and price_out (US dollars per million tokens)")
     if max_cost is not None and before.cost is not None and before.cost > max_cost:
-        raise StudyError(
-            f"the run would cost about {before.cost:.2f} US dollars, more than max_cost {max_cost:.2f}"
-        )
+        raise StudyError(f"the run would cost about {before.cost:.2f} US dollars, more than max_cost {max_cost:.2f}")
     template = wording_of(wording)
     store = AnswerStore(folder / "answers.jsonl")
     with store.alone():
@@ -193,9 +186,7 @@ def write_paraphrases(
     assert study.prompts is not None
     folder = below(run_folder / "paraphrases", task)
     spec = study.prompts.generator
-    table = paraphrase(
-        queries, wording, folder, spec, price_in=price_in, price_out=price_out, max_cost=max_cost
-    )
+    table = paraphrase(queries, wording, folder, spec, price_in=price_in, price_out=price_out, max_cost=max_cost)
     return dict(zip(table["id"], table["paraphrase"].fillna(""), strict=True))
 
 

@@ -15,18 +15,14 @@ from helpers.prompts.llm.paraphrase import same
 
 Embed = Callable[[Sequence[str]], np.ndarray]
 
-
 CHECKS = ("empty", "equal to source", "other language", "answer leaked", "too far")
-
 
 QUALITY = [
     "id", "text", "paraphrase", "distance", "shared_words", "length_ratio", "similarity", "language", "checks",
     "reasons",
 ]  # fmt: skip
 
-
 LEAST_LETTERS = 20  # shorter texts say too little about their language
-
 
 SURE = 0.95
 
@@ -75,9 +71,7 @@ def quality_table(
     sets: task -> (query id -> text, query id -> paraphrase); a task without paraphrases has no rows.
     """
     tables = [
-        quality(queries, ready, embed=embed).assign(task=task)
-        for task, (queries, ready) in sets.items()
-        if ready
+        quality(queries, ready, embed=embed).assign(task=task) for task, (queries, ready) in sets.items() if ready
     ]
     return pd.concat(tables, ignore_index=True) if tables else quality({}, {}).assign(task="")
 

@@ -56,6 +56,4 @@ class AnswerStore:
             with FileLock(self.path.with_suffix(".lock"), timeout=seconds):
                 yield
         except Timeout:
-            raise StudyError(
-                f"{self.path.name}: another process is asking for the same answers; wait for it"
-            ) from None
+            raise StudyError(f"{self.path.name}: another process is asking for the same answers; wait for it") from None

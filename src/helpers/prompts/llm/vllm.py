@@ -25,9 +25,7 @@ class VllmBackend:
 
         model = model_name(spec)
         if model is None:
-            raise StudyError(
-                f"no model: set {spec.model_env} or prompts.generator.model, e.g. openai/gpt-oss-120b"
-            )
+            raise StudyError(f"no model: set {spec.model_env} or prompts.generator.model, e.g. openai/gpt-oss-120b")
         try:
             import vllm
         except ImportError:
