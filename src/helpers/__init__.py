@@ -19,7 +19,9 @@ _ROOM_OF = {
     "prompt_table": "prompts", "load_model": "models", "run_sweep": "sweep.quick", "sweep_study": "sweep",
     "scores_table": "sweep", "task_scores": "scores", "borda": "scores", "sensitivity_table": "sensitivity",
     "rank_table": "leaderboard", "measure": "geometry.given", "boards": "leaderboard.rankings",
-    "board_matrix": "scores.board", "fine_tune": "tuning", "render_site": "report", "run_chain": "runner",
+    "board_matrix": "scores.board", "prompt_scores": "scores.cells", "random_boards": "leaderboard.random_ranks",
+    "query_noise": "sensitivity", "variance_components": "sensitivity", "agreement_table": "sensitivity",
+    "error_curve": "sensitivity", "fine_tune": "tuning", "render_site": "report", "run_chain": "runner",
 }  # fmt: skip
 __all__ = sorted(_ROOM_OF)
 

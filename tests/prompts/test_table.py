@@ -188,3 +188,13 @@ def test_every_task_of_a_study_without_prompts_key_is_told():
     if wanted.prompts is None:
         with pytest.raises(StudyError, match="'prompts' is missing"):
             prompt_table(wanted)
+
+
+def test_a_csv_is_read_text_by_text(tmp_path):
+    path = tmp_path / "p.csv"
+    path.write_text('task,text,level\nDemoSTS,"NA ",task\nDemoSTS,,\n', encoding="utf-8")
+    table = read_prompts(path)
+    assert table["text"].tolist() == ["NA ", ""] and table["level"].notna().tolist() == [True, False]
+    path.write_text("prompt\na\n", encoding="utf-8")
+    with pytest.raises(StudyError, match=r"p\.csv: there is no column 'task'; it has prompt"):
+        read_prompts(path)

@@ -82,6 +82,28 @@ def test_the_tables_of_the_chapters_work_on_the_scores(first):
     assert set(h.choose_prompt(scores)["task"]) == {"DemoSTS", "faq"}
 
 
+def test_a_model_of_mteb_keeps_its_own_prompt_rules(static, tmp_path):
+    from mteb.models.sentence_transformer_wrapper import SentenceTransformerEncoderWrapper
+
+    wrapped = SentenceTransformerEncoderWrapper(static, model_prompts={"query": "mine: "})
+    task = h.retrieval_task("faq", FAQ)
+    h.run_sweep({"m": wrapped}, [task], ["a: "], folder=tmp_path / "x", progress=None)
+    inputs = (
+        h.load_run(tmp_path / "x").table("inputs").query("side == 'query' and sample == 0").set_index("kind")["string"]
+    )
+    assert inputs["default"] == "mine: how long does bread keep?" and inputs["none"] == "how long does bread keep?"
+    assert inputs["prompt"] == "a: how long does bread keep?"
+
+
+def test_truncated_vectors_and_a_default_prompt_of_an_object_count(tmp_path):
+    st = load_model(ModelSpec(**STATIC)).st
+    whole = h.run_sweep({"m": st}, ["DemoSTS"], ["a: "], folder=tmp_path / "whole", progress=None)
+    st.truncate_dim, st.prompts, st.default_prompt_name = 32, {"d": "own: "}, "d"
+    cut = h.run_sweep({"m": st}, ["DemoSTS"], ["own: "], folder=tmp_path / "cut", progress=None)
+    assert score(cut, "m", "DemoSTS", "own: ") == pytest.approx(cut.query("kind == 'default'")["main_score"].item())
+    assert cut.query("kind == 'none'")["main_score"].item() != whole.query("kind == 'none'")["main_score"].item()
+
+
 def test_an_mteb_task_object_and_a_model_of_the_study_file_are_taken(tmp_path):
     task = h.load_task(h.load_study("demo").tasks[0])
     scores = h.run_sweep(

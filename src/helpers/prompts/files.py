@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -19,7 +20,9 @@ FORMAT = "helpers-prompts/1"
 
 
 def read_prompts(path: Path) -> pd.DataFrame:
-    """Prompts of a file: YAML (task -> level -> texts), this suite's JSON, or a published prompt file of study 1.
+    """Prompts of a file: YAML (task -> level -> texts), this suite's JSON, a CSV, or a published prompt file of study 1.
+
+    A CSV has the columns task and text, and perhaps level, source and generator; every text counts as it stands.
 
     A published record has a task, a context and one generated prompt; its level follows from which parts of the context
     are filled, its generator from the file's name. Raises `StudyError` naming the file, the key and the remedy.
@@ -27,6 +30,8 @@ def read_prompts(path: Path) -> pd.DataFrame:
     if not os.path.lexists(path):  # False, too, for a name that no file system takes
         raise StudyError(f"{path.name[:80]}: there is no such prompt file; check prompts.file of the study")
     text = read_text(path)
+    if path.suffix.lower() == ".csv":
+        return pd.DataFrame(list(_csv_rows(path, text)), columns=COLUMNS).astype(object)
     content = parse_json(text, path.name) if path.suffix == ".json" else parse_yaml(text, path.name)
     if isinstance(content, dict) and content.get("format") == FORMAT:
         records = content.get("prompts", [])
@@ -42,6 +47,20 @@ def read_prompts(path: Path) -> pd.DataFrame:
     else:
         raise StudyError(f"{path.name}: neither task -> level -> prompts nor a list of prompt records")
     return pd.DataFrame(rows, columns=COLUMNS).astype(object)
+
+
+def _csv_rows(path: Path, text: str) -> Iterable[dict[str, Any]]:
+    try:
+        table = pd.read_csv(io.StringIO(text), dtype=str, keep_default_na=False)
+    except ValueError as error:
+        raise StudyError(f"{path.name}: not readable as CSV ({error}); write it again") from error
+    for column in ("task", "text"):
+        if column not in table:
+            raise StudyError(f"{path.name}: there is no column '{column}'; it has {', '.join(map(str, table))}")
+    given = [column for column in ("task", "text", "level", "source", "generator") if column in table]
+    for number, record in enumerate(table[given].to_dict("records")):
+        filled = {key: value for key, value in record.items() if value or key == "text"}
+        yield _own_row(path, number, {"source": "file", **filled})
 
 
 def row(

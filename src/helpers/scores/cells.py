@@ -98,7 +98,8 @@ class PromptScores:
 
 
 def prompt_scores(cells: pd.DataFrame, kinds: tuple[str, ...] = ("prompt",)) -> PromptScores:
-    """Arrange a `task_scores` table as an array; prompts of one task are aligned by their id, holes are NaN."""
+    """Arrange scores (or their `task_scores`) as an array; prompts of one task are aligned by their id, holes are NaN."""
+    cells = as_cells(cells)
     part = cells[cells["kind"].isin(kinds)]
     models, tasks = sorted(cells["model"].unique()), sorted(cells["task"].unique())
     ids = [sorted(part.loc[part["task"] == t, "prompt_id"].unique()) for t in tasks]

@@ -10,6 +10,7 @@ from scipy import stats
 
 from helpers.base.stats import prompt_sd
 from helpers.base.ties import compare
+from helpers.scores.cells import as_cells
 from helpers.sensitivity.defaults import percentile_of
 
 MEASURES = ("mean", "cv", "percentile")
@@ -35,6 +36,7 @@ def error_curve(
     Columns measure, k, error (median over cells), error_q90 (0.9 quantile over cells), cells. With few prompts the curve
     itself is an estimate; for strongly skewed scores that of the CV stays too low.
     """
+    cells = as_cells(cells)
     normal = np.random.default_rng(seed).normal(size=(draws, max(sizes)))
     default = cells[cells["kind"] == "default"].groupby(["model", "task"])["score"].mean()
     scored = cells[(cells["kind"] == "prompt") & np.isfinite(cells["score"].astype(float))]

@@ -9,6 +9,7 @@ import pandas as pd
 from scipy import stats
 
 from helpers.base.ties import levelled
+from helpers.scores.cells import as_cells
 
 SOURCES = ("model", "task", "model x task", "prompt", "model x prompt + residual")
 
@@ -19,7 +20,7 @@ COLUMNS = ["source", "variance", "share", "share_on_task", "share_low", "share_h
 def variance_components(cells: pd.DataFrame, intervals: bool = True, level: float = 0.95) -> pd.DataFrame:
     """Split the variance of prompt scores into model, task, model x task, prompt within task, and the rest.
 
-    cells: a `task_scores` table; only written prompts with a score are used. Model
+    cells: a table of scores, or its `task_scores`; only written prompts with a score are used. Model
         score = mean + model + task + model x task + prompt(task) + rest
     with independent normal effects. Tasks, their models and their prompts are random; the few models are estimated
     as fixed effects and their variance is that of the estimates less that of their errors. One score per model and
@@ -31,6 +32,7 @@ def variance_components(cells: pd.DataFrame, intervals: bool = True, level: floa
     One model: no model effects. One task: no task effect, and the model effect is model x task.
     No rows where no cell has two prompts or all scores are equal: there is no variance to split.
     """
+    cells = as_cells(cells)
     data = cells[(cells["kind"] == "prompt") & cells["score"].notna()][["model", "task", "prompt_id", "score"]]
     data = data.astype(dict.fromkeys(("model", "task", "prompt_id"), object)).reset_index(drop=True)
     if len(data) < 2 or data.groupby(["model", "task"]).size().max() < 2:
