@@ -19,6 +19,7 @@ from helpers.study.spec import ModelSpec, TaskSpec
 from helpers.sweep import mteb_patches
 from helpers.sweep.encoder import SweepEncoder
 from helpers.sweep.mteb_patches import (
+    batch_texts,
     columns_read_at_once,
     drawn_rows,
     prepare,
@@ -104,6 +105,13 @@ def test_a_model_that_searches_is_given_raw_columns() -> None:
     assert retrieval_texts(seen["corpus"], "document")[0] == f"{row['title']} {row['text']}"
     queries = Dataset.from_dict({"id": ["q"], "text": ["who sleeps"], "instruction": ["no dogs"]})
     assert retrieval_texts(queries, "query") == ["who sleeps no dogs"]
+
+
+def test_a_model_is_handed_a_loader_of_small_batches() -> None:
+    rows = Dataset.from_dict({"text": [f"text {n}" for n in range(70)]})
+    loader = create_dataloader(rows, task_metadata=DemoTopicClassification.metadata, input_column="text", batch_size=32)
+    assert [len(batch["text"]) for batch in loader] == [32, 32, 6]
+    assert batch_texts(loader) == rows["text"][:]
 
 
 def test_bitext_mining_embeds_both_sides_without_a_role(monkeypatch: pytest.MonkeyPatch) -> None:
