@@ -1,4 +1,8 @@
-"""Answers that must have a shape: the JSON in a model's text, checked by pydantic, asked for again with the reason."""
+"""Answers that must have a shape: the JSON in a model's text, checked by pydantic, asked for again with the reason.
+
+The openai client's own `parse` is not used: it serves one of the three back ends, and refuses what open models write
+around the JSON (reasoning, fences, talk) without the text that the journal keeps and the next question names.
+"""
 
 from __future__ import annotations
 
