@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+import time
 
 import psutil
 import pytest
@@ -40,6 +41,11 @@ def parent(tmp_path):
     for line in process.stdout:
         if line == "working\n":
             break
+    for _ in range(600):  # on a busy machine a worker may come later than the word
+        if len(psutil.Process(process.pid).children(recursive=True)) >= 4:
+            break
+        time.sleep(0.1)
+    time.sleep(1)
     yield process
     process.kill()
     process.communicate()

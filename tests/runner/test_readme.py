@@ -45,12 +45,3 @@ def test_the_ten_lines_of_python(project):
     pages = project / "runs" / "faq" / "site"
     assert "faq" in (pages / "index.html").read_text(encoding="utf-8")
     assert (pages / "report" / "faq" / "03_inflation_deflation.html").is_file()
-
-
-def test_the_five_minutes_with_a_csv_file(project):
-    lines = [line.split("#")[0].split() for line in block("make setup").splitlines() if line.startswith("helpers")]
-    assert [line[1] for line in lines] == ["init", "report"]
-    for line in lines:
-        run([sys.executable, "-m", "helpers.runner.cli", *line[1:]], project)
-    assert (project / "data" / "runs" / "my-faq" / "tables" / "sensitivity.parquet").is_file()
-    assert (project / "_site" / "report" / "my-faq" / "index.html").is_file()

@@ -31,7 +31,7 @@ def test_methods_page_holds_the_docstring_of_a_public_function(site):
 
 # What a notebook uses to run, to draw, to put into words or to open an explorer: it defines no quantity. Whole rooms,
 # under their aliases, and modules of these names are left out too.
-DRAWS = {"charts", "explorer", "figures", "findings", "maps", "words"}
+DRAWS = {"charts", "explorer", "fairness", "figures", "findings", "maps", "words"}
 NO_QUANTITY = {
     *("geometry.sets", "geometry.study", "models.load", "prompts.llm", "prompts.origin", "scores.source"),
     *("study.run", "sweep.received", "sweep.results", "sweep.run", "tuning.card", "tuning.effects", "tuning.sets", "tuning.train"),

@@ -40,6 +40,7 @@ CHAPTERS = {
         "sensitivity.noise",
         "sensitivity.agreement",
         "sensitivity.enough",
+        "sensitivity.choice",
         "base.stats",
     ),
     "Leaderboards": (
