@@ -11,6 +11,7 @@ import psutil
 import pytest
 
 START = """
+import signal
 import time
 from pathlib import Path
 from helpers.sweep.work import Work
@@ -19,6 +20,7 @@ from helpers.sweep.processes import stop
 from helpers.study.load import load_study
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where a script started the tests with "&"
     pool = start_pool(Work(load_study("demo"), Path("unused"), None, {}), 2, [])
     pool.submit(int).result()  # the fork server has imported its libraries
     for _ in range(2):
