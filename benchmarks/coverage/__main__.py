@@ -12,7 +12,9 @@ import pandas as pd
 
 from benchmarks.coverage.simulation import simulate
 
-ROOMS = sorted(path.stem for path in Path(__file__).parent.glob("*.py") if path.stem not in ("__init__", "__main__", "simulation"))
+ROOMS = sorted(
+    path.stem for path in Path(__file__).parent.glob("*.py") if path.stem not in ("__init__", "__main__", "simulation")
+)
 
 
 def row(room: str, i: int, repeats: int) -> dict[str, object]:

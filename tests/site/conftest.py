@@ -19,10 +19,16 @@ import nbformat
 import numpy as np
 import pandas as pd
 import pytest
+from board_cells import cells_of, records
 
 from helpers.display import chart as charts
 from helpers.display import tables as display_tables
+from helpers.geometry.pools import POOLS
+from helpers.leaderboard.random_ranks import random_boards, rank_table
+from helpers.leaderboard.rankings import boards, scenarios
 from helpers.report.site import render_site
+from helpers.scores.cells import prompt_scores
+from helpers.sensitivity.defaults import sensitivity_table
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 HOSTILE = [
@@ -72,6 +78,27 @@ def headline() -> pd.DataFrame:
         for n, name in enumerate([HOSTILE[0], HOSTILE[3], HOSTILE[4]])
     ]  # fmt: skip
     return pd.DataFrame(rows)
+
+
+def tables() -> dict[str, pd.DataFrame]:
+    """The tables that the landing page reads, of three models with hostile names on two tasks."""
+    names = [HOSTILE[0], HOSTILE[3], HOSTILE[4]]
+    values = {m: {"T": [0.5 + n / 50, 0.55, 0.6], "<i>U</i>": [0.4, 0.45, 0.5]} for n, m in enumerate(names)}
+    cells = cells_of(values, {m: {"T": 0.7, "<i>U</i>": 0.42 + n / 100} for n, m in enumerate(names)})
+    data = prompt_scores(cells)
+    fine = {"language": "", "metric": "recall_at_1", "n": 40, "before": 0.6, "task": "T"}
+    return {
+        "headline": headline(),
+        "sensitivity": sensitivity_table(cells, draws=50),
+        "scores": records(cells.rename(columns={"score": "main_score"}).to_dict("records")),
+        "scenarios": scenarios(cells),
+        "leaderboard": boards(cells),
+        "rank_distribution": rank_table(random_boards(data.values), data.models),
+        "finetuning": pd.DataFrame(
+            [{**fine, "preset": p, "seed": 1, "pool": pool, "value": 0.6 + d, "difference": d, "low": d - 0.1,
+              "high": d + 0.1} for p, d in (("distractor", 0.2), ("ablation", 0.0)) for pool in POOLS]
+        ),
+    }  # fmt: skip
 
 
 def executed_notebook(step: str, name: str) -> Any:
@@ -161,7 +188,8 @@ def make_project(root: Path, studies: dict[str, dict[str, Any]] | None = None) -
             found = [{"step": step, "text": f"{study} {step}: {t}", "figure": f"fig-{names[step]}-0"} for t in HOSTILE]
             (folder / "findings" / f"{step}.json").write_text(json.dumps(found), encoding="utf-8")
         (folder / "tables").mkdir()
-        headline().to_parquet(folder / "tables" / "headline.parquet")
+        for name, table in tables().items():
+            table.to_parquet(folder / "tables" / f"{name}.parquet")
         (folder / "status.json").write_text(json.dumps({"study": study, "steps": steps}), encoding="utf-8")
     return root
 

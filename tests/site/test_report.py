@@ -33,10 +33,17 @@ def test_one_page_per_executed_notebook_and_none_for_others(site):
     ]
 
 
-def test_landing_page_links_each_finding_to_its_figure(site):
-    page = read(site, "index.html")
-    assert 'href="report/demo/03_inflation.html#fig-inflation-0"' in page
+def test_the_page_of_a_study_links_each_finding_to_its_figure(site):
+    page = read(site, "report/demo/index.html")
+    assert 'href="03_inflation.html#fig-inflation-0"' in page
     assert "demo 03: &lt;script&gt;document.title=" in page
+
+
+def test_the_landing_page_has_the_finding_as_its_title_and_four_answers(site):
+    page = read(site, "index.html")
+    assert "Change only the wording of the prompt, and an embedding score moves by 10 points in 100" in page
+    assert page.count('class="hp-card"') == 4 and page.count("no study here answers this") == 1
+    assert "<i>U</i>" not in page and page.index("mine") < page.index("its numbers say nothing about the models")
 
 
 def test_incomplete_run_says_so_on_every_page_of_it(site):

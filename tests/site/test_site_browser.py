@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
+
+from helpers.scores.board import borda
 
 PAGES = [
     "index.html",
@@ -41,13 +46,44 @@ def test_every_chart_is_drawn_and_nothing_complains(site, tab, path):
         " getComputedStyle(f.querySelector('.hp-picture')).display,"
         " f.querySelector('svg').getAttribute('aria-label')])",
     )
-    assert len(figures) == {"index.html": 3, "compare.html": 1}.get(
+    assert len(figures) == {"index.html": 5, "compare.html": 1}.get(
         path.removeprefix("report/"), 0 if "index" in path else 2
     )
     assert all(drawn and picture == "none" and len(label) > 10 for drawn, picture, label in figures)
     assert tab.errors == [] and "hacked" not in tab.title()
     assert tab.locator("main b", has_text="raw").count() == 0, "markup of a prompt became an element"
     assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth"), "the page scrolls sideways"
+
+
+def test_the_board_of_the_landing_page_ranks_as_the_package_does(site, tab):
+    tab.goto((site / "index.html").as_uri())
+    rng = np.random.default_rng(0)
+    for _ in range(40):  # ties and holes, models without any score
+        scores = rng.integers(0, 4, (rng.integers(2, 7), rng.integers(1, 5))).astype(float)
+        scores[rng.random(scores.shape) < 0.25] = np.nan
+        board = borda(pd.DataFrame(scores)).set_index("model").sort_index()
+        sent = [[None if np.isnan(s) else s for s in row] for row in scores]
+        assert tab.evaluate("s => helpersBoard.points(s)", sent) == board["points"].fillna(0).tolist()  # none: 0
+        ranks = [None if np.isnan(r) else r for r in board["rank"]]
+        assert tab.evaluate("s => helpersBoard.ranks(s)", sent) == ranks
+
+
+def test_the_address_brings_back_a_board(site, tab):
+    tab.goto((site / "index.html").as_uri())
+    board = tab.locator(".hp-board")
+    by_default = board.get_attribute("data-ranks")
+    board.get_by_role("button", name="Worst for the others").click()
+    board.get_by_role("button", name="Best for it").click()
+    chosen, address = board.get_attribute("data-ranks"), tab.url
+    assert chosen != by_default and json.loads(chosen)[0] == 1
+    tab.goto("about:blank")
+    tab.goto(address)
+    assert board.get_attribute("data-ranks") == chosen
+    tab.evaluate("location.hash = '#board=0;9.9.9,0.0.77,x'")  # what does not exist changes nothing
+    tab.wait_for_function("r => document.querySelector('.hp-board').dataset.ranks === r", arg=by_default)
+    board.get_by_role("button", name="Draw all at random").click()
+    board.get_by_role("button", name="All defaults").click()
+    assert board.get_attribute("data-ranks") == by_default and tab.errors == []
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

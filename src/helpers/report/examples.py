@@ -39,33 +39,42 @@ INSTRUCTIONS = {  # weights of query, distractor and target; rank of the target 
 
 
 @cache
-def examples_html() -> str:
-    """The three figures with their reading aids, as HTML for the landing page."""
-    parts = [
-        ("Inflation plot", f"(page 3) Every tick is the score under one prompt, the dark bar their mean, the diamond the "
-         "default prompt, which is the one that a leaderboard reports. Its percentile is the share of prompts that score "
-         f"lower. {places()}",
-         inflation(), "the default of Model A flatters it, that of Model B does not",
-         "Two rows of ticks, one per prompt. Model A's diamond stands right of all its ticks, Model B's in the middle of "
-         "its ticks."),
-        ("Rank interval", "(page 4) The discs are the ranks that a model gets when every model draws its prompts at random, "
-         "the larger, the more often; the bar spans 95% of them; the diamond is its rank by default. Models whose bars "
-         "overlap have no order without saying which prompts were used.",
-         ranks(), "A and B may change places, C cannot leave rank 3",
-         "Three rows: discs and a bar from rank 1 to 2 for Model A and Model B, one disc at rank 3 for Model C, and a "
-         "diamond at each rank by default."),
-        ("Q-D-A triangle", "(page 5) The corners are the query <strong>Q</strong>, its paraphrase, the distractor "
-         "<strong>D</strong>, and the right target <strong>A</strong>. A point is a query under one instruction, a cross "
-         "the mean of an instruction: the nearer to a corner, the more of its vector lies there; its colour says what is "
-         "found first. Good instructions move queries towards A.",
-         triangle(), "three instructions move queries to three places",
-         "Two triangles with corners Q, D and A and three groups of points: near Q, on the way to D, close to A. With "
-         "paraphrases in the pool, the group on the way to D finds the paraphrase first."),
-    ]  # fmt: skip
-    return "".join(
-        f'<h3 id="how-{number}">{name}</h3><p>{words}</p>'
-        + drawing(chart, f"fig-example-{number}", alt, f"Made-up example: {title}").markup
-        for number, (name, words, chart, title, alt) in enumerate(parts, 1)
+def example_html(name: str) -> str:
+    """One of the three figures with its reading aid, folded: "inflation", "ranks" or "triangle"."""
+    chart, words, title, alt = {
+        "inflation": (
+            inflation(),
+            "Every tick is the score under one prompt, the dark bar their mean, the diamond the default prompt, which is "
+            f"the one that a leaderboard reports. Its percentile is the share of prompts that score lower. {places()}",
+            "the default of Model A flatters it, that of Model B does not",
+            "Two rows of ticks, one per prompt. Model A's diamond stands right of all its ticks, Model B's in the middle "
+            "of its ticks.",
+        ),
+        "ranks": (
+            ranks(),
+            "The discs are the ranks that a model gets when every model draws its prompts at random, the larger, the more "
+            "often; the bar spans 95% of them; the diamond is its rank by default. Models whose bars overlap have no "
+            "order without saying which prompts were used.",
+            "A and B may change places, C cannot leave rank 3",
+            "Three rows: discs and a bar from rank 1 to 2 for Model A and Model B, one disc at rank 3 for Model C, and a "
+            "diamond at each rank by default.",
+        ),
+        "triangle": (
+            triangle(),
+            "The corners are the query <strong>Q</strong>, its paraphrase, the distractor <strong>D</strong>, and the right "
+            "target <strong>A</strong>. A point is a query under one instruction, a cross the mean of an instruction: the "
+            "nearer to a corner, the more of its vector lies there; its colour says what is found first. Good "
+            "instructions move queries towards A.",
+            "three instructions move queries to three places",
+            "Two triangles with corners Q, D and A and three groups of points: near Q, on the way to D, close to A. With "
+            "paraphrases in the pool, the group on the way to D finds the paraphrase first.",
+        ),
+    }[name]
+    figure = drawing(chart, f"fig-example-{name}", alt, f"Made-up example: {title}").markup
+    page = {"inflation": 3, "ranks": 4, "triangle": 5}[name]
+    return (
+        f'<details class="hp-example"><summary>How to read the figures of page {page}: a made-up example</summary>'
+        f"<p>{words}</p>{figure}</details>"
     )
 
 

@@ -10,7 +10,7 @@ from helpers.base.yaml import parse_yaml
 from helpers.display.kit import site_file
 from helpers.display.tables import escaped, prose
 
-PLACE = "index.html"  # the page that shows the glossary, from the site's root
+PLACE = "report/glossary.html"  # the page that shows the glossary, from the site's root
 
 
 @dataclass(frozen=True)
@@ -58,5 +58,8 @@ def terms_in(text: str) -> list[Entry]:
 
 def terms_html(text: str, root: str) -> str:
     """The line of a page that links the terms it uses; `root` leads from the page to the site's root. Empty without."""
-    links = [f'<a href="{root}{PLACE}#{entry.anchor}">{escaped(entry.term)}</a>' for entry in terms_in(text)]
+    links = [
+        f'<a href="{root}{PLACE}#{entry.anchor}" title="{escaped(entry.text)}">{escaped(entry.term)}</a>'
+        for entry in terms_in(text)
+    ]
     return f'<p class="hp-terms"><strong>Words used here:</strong> {", ".join(links)}</p>' if links else ""

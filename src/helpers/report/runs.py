@@ -8,9 +8,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from helpers.base.errors import StudyError
 from helpers.base.files import project_root, read_json
 from helpers.base.visible import show_controls
 from helpers.report.provenance import RECORD
+from helpers.study.load import IN_RUN_FOLDER, load_study
+from helpers.study.spec import Study
 
 
 @dataclass
@@ -83,12 +86,14 @@ def step_name(step: str) -> str:
     return step
 
 
-def _study_words(folder: Path) -> tuple[str, str]:
-    from helpers.base.errors import StudyError
-    from helpers.study.load import IN_RUN_FOLDER, load_study
+def run_study(folder: Path) -> Study:
+    """The study of a run folder: the one that lies in it, else the project's of that name; `StudyError` where neither is."""
+    return load_study(folder if (folder / IN_RUN_FOLDER).is_file() else folder.name)
 
+
+def _study_words(folder: Path) -> tuple[str, str]:
     try:
-        study = load_study(folder if (folder / IN_RUN_FOLDER).is_file() else folder.name)
+        study = run_study(folder)
         return show_controls(study.title), show_controls(study.description)
     except (StudyError, OSError):
         return folder.name, ""  # a study given by its path; the run folder knows only its name

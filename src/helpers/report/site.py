@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import json
 import os
 import shutil
 import subprocess
@@ -11,6 +12,8 @@ import tempfile
 from pathlib import Path
 
 from helpers.base.yaml import read_yaml
+from helpers.report.answers import evidence
+from helpers.report.landing import QUESTION, landing_title
 from helpers.report.markup import raw_html
 from helpers.report.pages import check_site, tidy_site
 from helpers.report.provenance import provenance
@@ -50,6 +53,9 @@ def render_site(root: Path | str | None = None, strict: bool = False, folder: Pa
         build = Path(temporary)
         for part in ("_quarto.yml", "index.qmd"):
             shutil.copy(root / part, build / part)
+        front = (build / "index.qmd").read_text(encoding="utf-8")
+        title = json.dumps(landing_title(evidence(studies)), ensure_ascii=False)
+        (build / "index.qmd").write_text(front.replace(json.dumps(QUESTION), title, 1), encoding="utf-8")
         for folder in ("site", "docs"):
             shutil.copytree(root / folder, build / folder)
         for page in [*(build / "site").glob("*.qmd"), *(build / "docs").glob("*.md")]:  # without numbers of a study

@@ -14,13 +14,14 @@ import yaml
 from helpers.base.visible import show_controls
 from helpers.display.kit import KIT, vega_bundle
 from helpers.report import compare_page as comparison_page
-from helpers.report.examples import examples_html
+from helpers.report.answers import evidence
 from helpers.report.glossary import glossary_html, terms_html
+from helpers.report.landing import landing_html
 from helpers.report.markup import raw_html, scrub
 from helpers.report.methods import methods_source
 from helpers.report.provenance import RECORD, provenance
 from helpers.report.runs import StudyRun, step_name
-from helpers.report.study_pages import banner, run_card, study_page
+from helpers.report.study_pages import banner, studies_table, study_page
 
 UNSEEN = {"parameters", "injected-parameters", "papermill-error-cell-tag"}
 
@@ -39,7 +40,7 @@ def prepare(root: Path, runs: list[StudyRun], renderer: str) -> Path:
     shutil.rmtree(report, ignore_errors=True)
     (report / "assets").mkdir(parents=True)
     (report / "assets" / "vega.js").write_text(vega_bundle(), encoding="utf-8")
-    sections: list[Any] = ["index.qmd"]
+    sections: list[Any] = [{"text": "The answers", "href": "index.qmd"}]
     foot = provenance([run.name for run in runs], renderer, max(run.executed for run in runs))
     if comparison := comparison_page.page_body(runs):
         _write_page(report / "compare.qmd", comparison_page.page_title(runs), raw_html(comparison + foot))
@@ -53,15 +54,16 @@ def prepare(root: Path, runs: list[StudyRun], renderer: str) -> Path:
         sections.append({"section": run.title, "contents": contents})
     _write_page(report / "methods.qmd", "Methods: every definition", f"{methods_source()}\n{raw_html(foot)}")
     sections.append("report/methods.qmd")
+    _write_page(report / "glossary.qmd", "Words used here", raw_html(glossary_html("methods.html") + foot))
+    sections.append("report/glossary.qmd")
     sections.append({"section": "Guide", "contents": [f"docs/{name}.md" for name in GUIDE]})
     sections.append({"section": "Clusters", "contents": ["site/slurm.qmd", "site/kubernetes.qmd"]})
     sidebar = {"website": {"sidebar": {"style": "docked", "search": True, "contents": sections}}}
     (report / "_sidebar.yml").write_text(yaml.safe_dump(sidebar, sort_keys=False, allow_unicode=True), encoding="utf-8")
     compare_link = f'<p><a href="report/compare.html">{comparison_page.page_title(runs)}</a></p>' if comparison else ""
     for name, markup in (
-        ("runs", "".join(map(run_card, runs)) + compare_link),
-        ("examples", examples_html()),
-        ("glossary", glossary_html("report/methods.html")),
+        ("landing", landing_html(evidence(runs))),
+        ("runs", studies_table(runs) + compare_link),
         ("made", foot),
     ):
         (report / "assets" / f"{name}.qmd").write_text(raw_html(markup), encoding="utf-8")

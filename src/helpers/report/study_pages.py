@@ -1,4 +1,4 @@
-"""Pieces of pages that speak of one study: its card on the landing page, its own page, the banner of an open run."""
+"""Pieces of pages that speak of studies: their table on the landing page, a study's own page, the banner of an open run."""
 
 from __future__ import annotations
 
@@ -7,16 +7,17 @@ import json
 
 import pandas as pd
 
+from helpers.base.phrases import count
 from helpers.display.tables import escaped, table
 from helpers.report.markup import raw_html, scrub
 from helpers.report.provenance import provenance
 from helpers.report.runs import StudyRun, page_title, step_name
 
+DEMO = "demo"
+
+CAVEAT = "Short texts written for this suite: the demo shows that every step works; its numbers say nothing about the models."
+
 STATES = {"failed": "failed", "running": "was running or was stopped"}
-
-TOLD_FIRST = ("04", "05", "06", "03", "02", "01")  # whose first findings stand on the landing page
-
-ON_THE_CARD = 3
 
 VERDICT = ["model", "default", "prompt_mean", "low", "high", "percentile", "rank", "rank_low", "rank_high", "verdict"]  # fmt: skip
 
@@ -49,32 +50,20 @@ def study_page(run: StudyRun, renderer: str) -> str:
     return f"---\ntitle: {json.dumps(run.title, ensure_ascii=False)}\ntoc: false\n---\n\n{raw_html(''.join(body))}"
 
 
-def run_card(run: StudyRun) -> str:
-    """One study on the landing page: its state, its verdict table, three findings, links to its pages."""
-    done = len(run.steps) - len(run.incomplete)
-    state = '<span class="hp-state">complete</span>'
-    if run.incomplete:
-        state = f'<span class="hp-state hp-open">incomplete: {done} of {len(run.steps)} steps</span>'
-    base = f"report/{run.name}/"
-    more = f'<p class="hp-more"><a href="{base}index.html">all {len(run.findings)} findings</a></p>'
-    return (
-        f'<section class="hp-run" aria-labelledby="run-{run.name}"><h2 id="run-{run.name}">'
-        f'<a href="{base}index.html">{escaped(run.title)}</a> {state}</h2>{verdict_table(run)}'
-        f"{findings_html(run, told_first(run.findings), base)}{more if run.findings else ''}"
-        f"<ul class='hp-pagelist'>{page_links(run, base)}</ul></section>"
-    )
-
-
-def told_first(findings: list[dict[str, str]]) -> list[dict[str, str]]:
-    """Three findings for a short account: the first of each step in a fixed order, then their second ones."""
-    place: dict[str, int] = {}
-    ordered = []
-    for entry in findings:
-        place[entry["step"]] = place.get(entry["step"], 0) + 1
-        step = TOLD_FIRST.index(entry["step"]) if entry["step"] in TOLD_FIRST else len(TOLD_FIRST)
-        ordered.append((place[entry["step"]], step, entry))
-    chosen = [entry for _, _, entry in sorted(ordered, key=lambda o: o[:2])[:ON_THE_CARD]]
-    return [entry for entry in findings if any(entry is c for c in chosen)]
+def studies_table(runs: list[StudyRun]) -> str:
+    """The studies of the landing page, one row each, the demo last with its caveat."""
+    rows = []
+    for run in sorted(runs, key=lambda r: r.name == DEMO):
+        base, done = f"report/{run.name}/", len(run.steps) - len(run.incomplete)
+        open_ = f' <span class="hp-state hp-open">{done} of {len(run.steps)} steps</span>' if run.incomplete else ""
+        about = CAVEAT if run.name == DEMO else run.description
+        rows.append(
+            f'<tr><th scope="row"><a href="{base}index.html">{escaped(run.title)}</a>{open_}<p>{escaped(about)}</p></th>'
+            f'<td><a href="{base}index.html">{count(len(run.findings), "finding")}</a></td>'
+            f'<td><ul class="hp-pagelist">{page_links(run, base)}</ul></td></tr>'
+        )
+    head = "<tr><th scope='col'>study</th><th scope='col'>says</th><th scope='col'>pages</th></tr>"
+    return f'<table class="hp-studies"><thead>{head}</thead><tbody>{"".join(rows)}</tbody></table>'
 
 
 def verdict_table(run: StudyRun) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from helpers.base.phrases import choose, out_of
+from helpers.base.phrases import choose, count, out_of
 from helpers.base.ties import compare
 from helpers.leaderboard.headline import outside
 
@@ -30,3 +30,50 @@ def pools(geometry: pd.DataFrame) -> str:
         return "No task has paraphrases of its queries"
     lower = int((compare(known["paraphrase"], known["normal"]) < 0).sum())
     return f"Paraphrases in the pool lower the best recall@1 in {out_of(lower, len(known), 'case')}"
+
+
+# -- the claims of the landing page -----------------------------------------------------------------------------------
+
+
+def reported(headline: pd.DataFrame) -> str:
+    """Where the reported mean scores lie beside the interval of random prompts (`headline.headline_table`)."""
+    known = headline.dropna(subset=["default", "low", "high"])
+    side = outside(known)
+    above, below, n = int((side > 0).sum()), int((side < 0).sum()), len(known)
+    if n and above == n:
+        return "Every reported score lies above what random prompts give"
+    if n and not above + below:
+        return "Every reported score lies within what random prompts give"
+    said = [f"{k} {word}" for k, word in ((above, "above"), (below, "below")) if k]
+    return f"Of {count(n, 'reported score')}, {' and '.join(said)} what random prompts give"
+
+
+def ranks(table: pd.DataFrame) -> str:
+    """Which places are no order: runs of models whose rank intervals overlap (`random_ranks.rank_table`).
+
+    >>> ranks(pd.DataFrame({"model": list("abc"), "mean_rank": [1.4, 1.6, 3], "rank_low": [1, 1, 3], "rank_high": [2, 2, 3]}))
+    'Ranks 1–2 are not an order'
+    """
+    runs: list[list[int]] = []  # first place, last place, highest rank reached
+    ordered = table.sort_values(["mean_rank", "model"])
+    for place, row in enumerate(ordered.itertuples(), 1):
+        if runs and row.rank_low <= runs[-1][2]:
+            runs[-1][1:] = [place, max(runs[-1][2], int(row.rank_high))]
+        else:
+            runs.append([place, place, int(row.rank_high)])
+    unsure = [f"{first}–{last}" for first, last, _ in runs if last > first]
+    if not unsure:
+        return "The order of the models stands whatever the wording"
+    return f"Ranks {' and '.join(unsure)} are not an order"
+
+
+def changes(tuning: pd.DataFrame) -> str:
+    """What training against paraphrases does among them (`compare.tuning_rows`, preset distractor)."""
+    rows = tuning[(tuning["preset"] == "distractor") & (tuning["pool"] == "paraphrase")]
+    up, down = int((rows["low"] > 0).sum()), int((rows["high"] < 0).sum())
+    if len(rows) == 1 and up:
+        return f"Training against paraphrases adds {rows['difference'].iloc[0]:.2f} to recall@1 among them"
+    if not up + down:
+        return "Training against paraphrases: no change that stands out from chance"
+    said = [f"{word} in {k}" for k, word in ((up, "better"), (down, "worse")) if k]
+    return f"Training against paraphrases: recall@1 {' and '.join(said)} of {count(len(rows), 'case')}"
