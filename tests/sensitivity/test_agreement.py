@@ -1,18 +1,11 @@
-"""Agreement of models on prompts and traits of wording: known values, level of the tests by simulation."""
+"""Agreement of models on prompts: known values, siblings, level of the test by simulation."""
 
 import numpy as np
 import pytest
 from board_cells import cells_of, random_cells
 
 from helpers.sensitivity import words
-from helpers.sensitivity.agreement import (
-    TRAITS,
-    agreement_table,
-    kendall_w,
-    trait_effects,
-    trait_name,
-    traits,
-)
+from helpers.sensitivity.agreement import agreement_table, kendall_w
 
 
 def test_w_is_one_for_equal_orders_and_nothing_for_opposite_ones():
@@ -48,50 +41,23 @@ def test_only_prompts_that_all_models_have_count():
     assert table["prompts"].item() == 3 and table["kendall_w"].item() == 1
 
 
-def test_traits_of_a_text():
-    cells = cells_of({"a": {"TweetSentimentClassification": [0.5, 0.6]}}, task_type="Classification")
-    cells["prompt"] = ["Classify the tweet (eng):", "Text"]
-    got = traits(cells, ["eng"]).set_index("prompt")
-    assert got.loc["Classify the tweet (eng):", list(TRAITS)].tolist() == [4, 25, True, True, True, True]
-    assert not got.loc["Text", list(TRAITS)[2:]].any()
+def test_siblings_count_once():
+    """Three models of one family with one order, and a fourth with the opposite one: no agreement between families."""
+    up, down = {"x": [1, 2, 3, 4, 5]}, {"x": [5, 4, 3, 2, 1]}
+    cells = cells_of({"a": up, "b": up, "c": up, "d": down})
+    found = agreement_table(cells, families={"a": "f", "b": "f", "c": "f", "d": "g"}).iloc[0]
+    assert found["kendall_w"] == pytest.approx(0.25) and found["family_w"] == 0 and found["families"] == 2
+    assert found["p_value"] > 0.9
+    text = words.agreement(agreement_table(cells, families={"a": "f", "b": "f", "c": "f", "d": "g"})).findings[0]
+    assert "0.25 in the median over tasks and 4 models, 0.00 where each of 2 families counts once" in text
 
 
-def shared_prompts(effect, seed, texts=24):
-    rng = np.random.default_rng(seed)
-    lengths = rng.integers(1, 9, size=texts)
-    own = 0.05 * rng.normal(size=texts) + effect * lengths  # what a text does for all models
-    scores = {f"m{m}": {t: list(own + 0.01 * rng.normal(size=texts)) for t in ("x", "y")} for m in range(4)}
-    cells = cells_of(scores)
-    counts = dict(zip([f"p{k}" for k in range(texts)], lengths, strict=True))
-    cells["prompt"] = [" ".join(["w"] * counts[p]) for p in cells["prompt_id"]]
-    return cells
-
-
-@pytest.mark.parametrize(("trait", "name"), [("n_words", "number of words"), ("ends_in_colon", "ends in colon")])
-def test_a_trait_in_words(trait, name):
-    assert trait_name(trait) == name
-
-
-def test_a_trait_without_an_effect_is_found_no_more_often_than_asked():
-    """Eight cells share each text: errors that ignore this would reject far more often than 5 %."""
-    p = []
-    for seed in range(80):
-        cells = shared_prompts(0, seed)
-        lengths = cells.drop_duplicates(["task", "prompt_id"]).assign(n_words=lambda t: t["prompt"].str.len())
-        p.append(
-            trait_effects(cells, lengths[["task", "prompt_id", "prompt", "n_words"]], ["n_words"])["p_value"].item()
-        )
-    assert np.mean(np.array(p) <= 0.05) <= 0.1
-
-
-def test_a_real_effect_is_found_with_its_sign_and_rare_traits_are_left_out():
-    cells = shared_prompts(-0.05, 0)
-    table = trait_effects(cells, traits(cells)).set_index("trait")
-    assert table.loc["n_words", "high"] < 0 and np.isnan(table.loc["ends_in_colon", "effect"])
-    assert "number of words -" in words.traits(table.reset_index()).findings[0]
+def test_one_family_alone_says_nothing_about_others():
+    cells = cells_of({"a": {"x": [1, 2, 3]}, "b": {"x": [1, 2, 3]}})
+    table = agreement_table(cells, families=dict.fromkeys("ab", "f"))
+    assert np.isnan(table["p_value"].item()) and "one family" in words.agreement(table).findings[0]
 
 
 def test_nothing_to_say_on_nothing():
     empty = cells_of({"a": {"x": [np.nan]}})
     assert words.agreement(agreement_table(empty)).findings == ()
-    assert words.traits(trait_effects(empty, traits(empty))).findings == ()

@@ -9,11 +9,12 @@ from test_gains import query_scores
 
 from helpers.display.figure import Absent, Figure
 from helpers.sensitivity import charts, figures
-from helpers.sensitivity.agreement import agreement_table, trait_effects, traits
+from helpers.sensitivity.agreement import agreement_table
 from helpers.sensitivity.defaults import sensitivity_table
 from helpers.sensitivity.enough import error_curve, recommended
 from helpers.sensitivity.noise import query_noise
 from helpers.sensitivity.variance import variance_components
+from helpers.sensitivity.wording import trait_effects, traits
 
 PLAIN = random_cells(3, 3, 6)  # models, tasks, prompts; and a default for every model and task
 ONE = cells_of({"a": {"x": [0.5, 0.5]}}, {"a": {"x": 0.5}})
@@ -85,10 +86,12 @@ def test_agreement_has_a_bar_per_task():
 
 def test_a_trait_has_a_point_and_an_interval_beside_the_line_at_zero():
     cells = random_cells(2, 2, 20)
-    cells["prompt"] = [("w " * (1 + int(p[1:]) % 7)) if p[0] == "p" else None for p in cells["prompt_id"]]
+    cells["prompt"] = [
+        ("w " * (1 + int(p[1:]) % 7) + ":" * (int(p[1:]) % 2)) if p[0] == "p" else None for p in cells["prompt_id"]
+    ]
     cells["prompt_id"] = cells["task"] + cells["prompt_id"]
     effects = trait_effects(cells, traits(cells))
-    assert effects["effect"].notna().sum() == 2  # words and characters
+    assert effects["effect"].notna().sum() == 2  # words (characters go with them) and a final colon
     chart = figures.traits(effects).chart
     fields_exist(chart)
     assert sorted(rows_drawn(chart).values()) == [1, 2, 2]

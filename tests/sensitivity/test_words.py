@@ -75,17 +75,20 @@ def test_pairs_beyond_noise_are_weighed_by_their_number():
 
 
 def test_agreement_counts_the_tasks_whose_w_is_known():
-    agreed = frame("task kendall_w q_value", ("T", 0.9, 0.01), ("U", 0.4, 0.3), ("V", np.nan, np.nan))
+    agreed = frame("task kendall_w q_value", ("T", 0.9, 0.01), ("U", 0.4, 0.3), ("V", np.nan, np.nan)).assign(
+        models=3, families=3
+    )
     said = words.agreement(agreed)
     assert said.title.endswith("1 of 2 tasks")
-    assert "1 of 2 tasks" in said.findings[0] and "0.65 in the median, 0.40 (U) to 0.90 (T)" in said.findings[0]
+    assert "1 of 2 tasks" in said.findings[0] and "0.40 (U) to 0.90 (T)" in said.findings[0]
 
 
 def test_traits_that_go_with_the_score_are_named_with_their_interval():
     effects = frame("trait effect low high q_value", ("n_words", 0.3, 0.1, 0.5, 0.01), ("ends_in_colon", 0.0, -1, 1, 0.9),
-                    ("rare", *[np.nan] * 4))  # fmt: skip
+                    ("rare", *[np.nan] * 4)).assign(tasks=3, stands_for="")  # fmt: skip
     said = words.traits(effects)
     assert said.title.startswith("1 of 2 traits") and "number of words +0.30 (+0.10 to +0.50)" in said.findings[0]
+    assert "tasks as a sample (n = 3)" in said.findings[0]
     assert words.traits(effects[1:]).title.startswith("0 of 1 trait ")
     assert "No trait" in words.traits(effects[1:]).findings[0] and not words.traits(effects[2:]).findings
 

@@ -39,6 +39,8 @@ CHAPTERS = {
         "sensitivity.variance",
         "sensitivity.noise",
         "sensitivity.agreement",
+        "sensitivity.wording",
+        "sensitivity.pooling",
         "sensitivity.enough",
         "sensitivity.choice",
         "base.stats",

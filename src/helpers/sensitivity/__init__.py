@@ -3,13 +3,14 @@
 `defaults` places a default among the prompts, `spread` measures how far they lie apart, `figures` draws each figure.
 """
 
-from helpers.sensitivity.agreement import agreement_table, languages_of, trait_effects, traits
+from helpers.sensitivity.agreement import agreement_table
 from helpers.sensitivity.audit import audit_table, check_summary
 from helpers.sensitivity.defaults import model_summary, sensitivity_table
 from helpers.sensitivity.enough import error_curve, recommended
 from helpers.sensitivity.noise import query_noise
 from helpers.sensitivity.scope import comparability
 from helpers.sensitivity.variance import variance_components
+from helpers.sensitivity.wording import languages_of, trait_effects, traits
 
 __all__ = [
     "agreement_table",

@@ -10,7 +10,7 @@ import pandas as pd
 from helpers.display import marks
 from helpers.display.chart import DIVERGING, GRID, INK, PALETTE
 from helpers.display.tables import visible_whitespace
-from helpers.sensitivity.agreement import trait_name
+from helpers.sensitivity.wording import trait_name
 
 SIGNS = {"inflated": "▲", "deflated": "▼", "undecided": "?", "representative": ""}
 
@@ -151,29 +151,30 @@ def noise_points(table: pd.DataFrame) -> Any:
 
 
 def agreement_bars(table: pd.DataFrame, fdr: float = 0.05) -> Any:
-    """Kendall's W of every task; filled where it is beyond chance."""
+    """Kendall's W of every task over models; filled where it is beyond chance; a tick where every family counts once."""
     data = marks.plain(table[table["kendall_w"].notna()])
     data["beyond chance"] = (data["q_value"] <= fdr).map({True: "yes", False: "not shown"})
-    return (
-        alt.Chart(data)
-        .mark_bar(size=18)
-        .encode(
-            x=marks.x_of("kendall_w", "Kendall's W (1: all models order the prompts alike)", domain=[0, 1]),
-            y=marks.rows("task", "-x"),
-            color=alt.Color("beyond chance:N", scale=marks.chosen(["yes", "not shown"], [PALETTE[0], "#a9b1bb"])),
-            tooltip=marks.tooltip("task", ("kendall_w", ".2f"), ("mean_spearman", ".2f"), ("q_value", ".3f"), "models:Q",
-                                  "prompts:Q"),
-        )
-        .properties(width=420, height={"step": 28})
-    )  # fmt: skip
+    tips = marks.tooltip("task", ("kendall_w", ".2f"), ("mean_spearman", ".2f"), "models:Q", ("family_w", ".2f"),
+                         ("family_spearman", ".2f"), "families:Q", ("q_value", ".3f"), "prompts:Q")  # fmt: skip
+    base = alt.Chart(data).encode(y=marks.rows("task", "-x"), tooltip=tips)
+    bars = base.mark_bar(size=18).encode(
+        x=marks.x_of("kendall_w", "Kendall's W (1: all models order the prompts alike)", domain=[0, 1]),
+        color=alt.Color("beyond chance:N", scale=marks.chosen(["yes", "not shown"], [PALETTE[0], "#a9b1bb"])),
+    )
+    picture = bars
+    if (data["families"] < data["models"]).any():
+        picture = bars + marks.ticks(base, "family_w:Q", size=24, colour=INK)
+    return picture.properties(width=420, height={"step": 28})
 
 
 def trait_forest(table: pd.DataFrame) -> Any:
     """Effect of each trait of wording with its interval; traits that too few prompts have or lack are left out."""
     data = marks.plain(table[table["effect"].notna()])
-    data["trait"] = data["trait"].map(trait_name)
+    others = data["stands_for"].map(lambda names: "".join(f", {trait_name(n)}" for n in names.split(", ") if n))
+    data["trait"] = data["trait"].map(trait_name) + others
     largest_first = data.sort_values("effect", ascending=False)["trait"].tolist()
-    tips = marks.tooltip("trait", ("effect", "+.2f"), ("low", "+.2f"), ("high", "+.2f"), ("q_value", ".3f"), "texts:Q")
+    tips = marks.tooltip("trait", ("effect", "+.2f"), ("low", "+.2f"), ("high", "+.2f"), ("q_value", ".3f"), "texts:Q",
+                         "tasks:Q")  # fmt: skip
     base = alt.Chart(data).encode(y=marks.rows("trait", largest_first), tooltip=tips)
     low = marks.x_of("low", "change of the score, in standard deviations of its cell")
     forest = marks.point_with_interval(base, "effect", low, "high")

@@ -62,7 +62,8 @@ def agreement(table: pd.DataFrame, fdr: float = 0.05) -> Figure | Absent:
     said = words.agreement(table, fdr)
     if table.empty or table["kendall_w"].isna().all():
         return Absent("fig-agreement", f"{said.title}.", said)
-    return Figure("fig-agreement", charts.agreement_bars(table, fdr), said, "Bars of Kendall's W per task.")
+    alt = "Bars of Kendall's W per task over the models, with a tick where every family of models counts once."
+    return Figure("fig-agreement", charts.agreement_bars(table, fdr), said, alt)
 
 
 def traits(effects: pd.DataFrame, fdr: float = 0.05) -> Figure | Absent:

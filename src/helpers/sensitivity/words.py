@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from helpers.base.phrases import cells_named, choose, count, is_highest, is_lowest, listed, out_of, signed
+from helpers.base.phrases import cells_named, choose, count, is_farthest, is_highest, is_lowest, listed, out_of, signed
 from helpers.base.ties import compare
 from helpers.display.figure import Said
-from helpers.sensitivity.agreement import trait_name
 from helpers.sensitivity.choice import LEAST_UNITS, chosen
 from helpers.sensitivity.defaults import LABELS, tail_p_value
+from helpers.sensitivity.wording import trait_name
 from helpers.sweep.variants import distinct
 from helpers.sweep.words import widest
 
@@ -127,28 +128,46 @@ def agreement(table: pd.DataFrame, fdr: float = 0.05) -> Said:
     known = table[table["kendall_w"].notna()] if len(table) else table
     if known.empty:
         return Said("Too few models or prompts to tell whether models agree on the better ones")
-    w, sure = known["kendall_w"], out_of(int((known["q_value"] <= fdr).sum()), len(known), "task")
-    text = f"Models agree on which prompts are better in {sure} (Kendall's W beyond chance); W is {w.median():.2f} in the median"
+    models, families = int(known["models"].max()), int(known["families"].max())
+    who = "Models agree" if models == families else "Families of models agree"
+    w = known["kendall_w"]
+    once = f"W is {w.median():.2f} in the median over tasks and {count(models, 'model')}"
+    if models != families:
+        once += f", {known['family_w'].median():.2f} where each of {count(families, 'family', 'families')} counts once"
+        once += f" (mean rank correlation {known['mean_spearman'].median():.2f} and {known['family_spearman'].median():.2f})"
+    if families < 2:
+        text = f"All {count(models, 'model')} are of one family: that they agree would say nothing about others. {once}"
+        return Said("Models of one family cannot tell whether models agree on prompts", (f"{text}.",))
+    sure = out_of(int((known["q_value"] <= fdr).sum()), len(known), "task")
+    text = f"{who} on which prompts are better in {sure} (Kendall's W beyond chance); {once}"
     if not is_highest(w).all():
         low, high = (listed(known.loc[at, "task"]) for at in (is_lowest(w), is_highest(w)))
-        text += f", {w.min():.2f} ({low}) to {w.max():.2f} ({high})"
-    return Said(f"Models agree on the better prompts beyond chance in {sure}", (f"{text}.",))
+        text += f"; over models it is {w.min():.2f} ({low}) to {w.max():.2f} ({high})"
+    return Said(f"{who} on the better prompts beyond chance in {sure}", (f"{text}.",))
 
 
 def traits(effects: pd.DataFrame, fdr: float = 0.05) -> Said:
     """Which traits of wording go with the score; effects: of `trait_effects`."""
-    known = effects[effects["effect"].notna()]
+    known = effects[effects["effect"].notna()].sort_values("trait")
     sure = known[known["q_value"] <= fdr]
     title = f"{out_of(len(sure), len(known), 'trait')} of wording {choose(len(known), 'goes', 'go')} with the score beyond chance"
     if known.empty:
         return Said(title)
-    named = "; ".join(
-        f"{trait_name(r.trait)} {r.effect:+.2f} ({r.low:+.2f} to {r.high:+.2f})" for r in sure.itertuples()
-    )
-    text = f"Wording that goes with the score, in standard deviations of a cell's scores: {named}."
+    named = "; ".join(_effect(r) for r in sure.itertuples())
+    tasks = int(known["tasks"].max())
+    over = f"tasks as a sample (n = {tasks})" if tasks > 1 else "one task, so about this task only"
+    text = f"Wording that goes with the score, in standard deviations of a cell's scores ({over}): {named}."
     if sure.empty:
-        text = "No trait of wording (length, final colon, naming task, data set or language) goes with the score beyond chance."
-    return Said(title, (text,))
+        most = known[is_farthest(known["effect"])].iloc[0]
+        text = (
+            f"No trait of wording ({listed(map(trait_name, known['trait']), len(known))}) goes with the score beyond chance "
+            f"({over}); the largest estimate, in standard deviations of a cell's scores: {_effect(most)}."
+        )
+    merged = known[known["stands_for"] != ""]
+    pairs = listed(
+        (f"the {trait_name(r.trait)} stands for the {_names(r.stands_for)} too" for r in merged.itertuples()), 9
+    )
+    return Said(title, (text, f"Traits that go together count as one: {pairs}.") if pairs else (text,))
 
 
 def enough(advice: pd.DataFrame) -> Said:
@@ -226,6 +245,16 @@ def _reach(known: pd.DataFrame, tail: float, fdr: float) -> str:
         return f" So few prompts (at most {most}) cannot prove that any default lies in a tail."
     text = f" With at most {most} prompts none of {len(known)} defaults can be labelled unless {needed} lie beyond all prompts."
     return text if needed > 1 else ""
+
+
+def _effect(row: Any) -> str:
+    """An effect of a trait with its interval, and its tasks where they are one."""
+    alone = "; one task" if row.tasks == 1 else ""
+    return f"{trait_name(row.trait)} {row.effect:+.2f} ({row.low:+.2f} to {row.high:+.2f}{alone})"
+
+
+def _names(traits: str) -> str:
+    return listed((trait_name(t) for t in traits.split(", ")), 9)
 
 
 def _interval(row: pd.Series) -> str:

@@ -7,6 +7,7 @@ the study is the model, the others are its variants: shown and labelled like mod
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 import pandas as pd
@@ -35,6 +36,26 @@ def variant_of(scores: pd.DataFrame, order: Iterable[str] = ()) -> dict[str, str
         if model != label:
             found[label] = model
     return found
+
+
+_NOT_FAMILY = re.compile(r"(?:nano|micro|tiny|mini|small|medium|base|large|xl|xxl|instruct|v?\d[\d.]*[bm]?|l\d+)", re.I)
+
+
+def family(model_name: str) -> str:
+    """A model's name without what tells members of one family apart: size, depth, version, "instruct".
+
+    >>> family("BAAI/bge-small-en-v1.5"), family("BAAI/bge-m3"), family("Qwen/Qwen3-Embedding-0.6B")
+    ('BAAI/bge-en', 'BAAI/bge-m3', 'Qwen/Qwen3-Embedding')
+    """
+    folder, _, own = model_name.rpartition("/")
+    kept = [word for word in own.split("-") if not _NOT_FAMILY.fullmatch(word)] or [own]
+    return f"{folder}/{'-'.join(kept)}".lstrip("/")
+
+
+def families(scores: pd.DataFrame) -> dict[str, str]:
+    """Label of each model -> its `family`; scores: a scores table. Siblings answer alike, so a count may want one of them."""
+    named = scores[["model", "model_name"]].astype(str).drop_duplicates("model")
+    return {label: family(name) for label, name in named.itertuples(index=False)}
 
 
 def distinct(table: pd.DataFrame) -> pd.DataFrame:

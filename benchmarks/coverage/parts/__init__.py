@@ -1,0 +1,1 @@
+"""The simulations of one method each; the rooms beside this folder join them."""

@@ -1,0 +1,5 @@
+"""Simulations of chapter 03's intervals and tests."""
+
+from benchmarks.coverage.parts import effects
+
+SIMULATIONS = [*effects.SIMULATIONS]
