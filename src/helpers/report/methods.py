@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from helpers.display.tables import NO_MATH, escaped, prose
+from helpers.report.coverage import coverage_html, coverage_tables
 from helpers.report.markup import raw_html
 
 CHAPTERS = {
@@ -58,6 +59,8 @@ CHAPTERS = {
         f"{path.parent.name}.words" for path in sorted(Path(__file__).parents[1].glob("*/words.py"))
     ),
 }
+
+COVERAGE = "How often intervals cover and tests reject"
 
 NOT_A_DEFINITION = re.compile(r"(?:^|_)(?:findings|display|text|main)$|^(?:read|write|load|compare_studies)")
 
@@ -123,10 +126,11 @@ def methods_source() -> str:
         f"<li>{chapter}: " + ", ".join(f'<a href="#{part_of(m)}">{m}</a>' for m in modules) + "</li>"
         for chapter, modules in CHAPTERS.items()
     )
+    coverage = f'<li><a href="#coverage">{COVERAGE}</a></li>'
     parts = [
         raw_html(
             "<p>Every quantity of this report, as the docstring of the function that computes it defines it. The page is "
-            f'made from those docstrings each time the report is built.</p><ul class="hp-contents">{"".join(contents)}</ul>'
+            f'made from those docstrings each time the report is built.</p><ul class="hp-contents">{"".join(contents)}{coverage}</ul>'
         )
     ]
     for chapter, modules in CHAPTERS.items():
@@ -136,6 +140,7 @@ def methods_source() -> str:
             found = about + "".join(map(_definition, definitions(module)))
             parts.append(f"### {module.replace('_', ' ')} {{#{part_of(module)}}}\n")
             parts.append(raw_html(f'<div class="hp-methods {NO_MATH}">{found}</div>'))
+    parts += [f"## {COVERAGE} {{#coverage}}\n", raw_html(coverage_html(coverage_tables()))]
     return "\n".join(parts)
 
 

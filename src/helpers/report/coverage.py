@@ -1,0 +1,61 @@
+"""How often the suite's intervals and tests do what they say: the simulations' tables, as the methods page shows them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+
+from helpers.display.tables import escaped, table
+
+WITHIN = 0.02  # of the nominal rate: what counts as "as stated"
+
+WORDS = {"interval": ("covers less than stated", "covers more than stated"),
+         "test": ("rejects too rarely", "rejects too often")}  # fmt: skip
+
+ABOUT = (
+    "Data are drawn from a known truth at the sizes that occur, the function that the report uses is called, and the table "
+    "counts how often its interval holds the truth, or how often its test rejects: where nothing is there (kind test) or "
+    f"where something is (kind power). Rates further than {WITHIN:.2f} from the nominal one are named in words. <em>error</em>: Monte "
+    "Carlo standard error; <em>declined</em>: share of data sets for which the method gives no answer, which are not counted."
+)
+
+
+def coverage_tables(source: Path | None = None) -> dict[str, pd.DataFrame]:
+    """The coverage table of every room that has one (`<room>/coverage.csv`), by room; source: the package's folder."""
+    source = source or Path(__file__).parents[1]
+    return {path.parent.name: pd.read_csv(path) for path in sorted(source.glob("*/coverage.csv"))}
+
+
+def against_nominal(kind: str, nominal: float, rate: float) -> str:
+    """What a simulated rate is beside the nominal one, in words; a power has no nominal rate to keep.
+
+    >>> against_nominal("interval", 0.95, 0.87), against_nominal("test", 0.05, 0.06)
+    ('covers less than stated', 'as stated')
+    """
+    if kind not in WORDS:
+        return ""
+    gap = round(rate - nominal, 6)
+    return "as stated" if abs(gap) <= WITHIN else WORDS[kind][gap > 0]
+
+
+def coverage_html(tables: dict[str, pd.DataFrame]) -> str:
+    """One table per room, with the command that writes it; a sentence where no room has one."""
+    if not tables:
+        return "<p>No simulated coverage is at hand; <code>python -m benchmarks.coverage</code> writes it.</p>"
+    return f"<p>{ABOUT}</p>" + "".join(_room(room, rows) for room, rows in tables.items())
+
+
+def _room(room: str, rows: pd.DataFrame) -> str:
+    repeats = int(rows["repeats"].max())
+    verdicts = [against_nominal(k, n, r) for k, n, r in zip(rows["kind"], rows["nominal"], rows["rate"], strict=True)]
+    kept = sum(v == "as stated" for v in verdicts)
+    judged = sum(v != "" for v in verdicts)
+    shown = rows.assign(verdict=verdicts).drop(columns="repeats")
+    shown = shown[["kind", "method", "case", "nominal", "rate", "error", "verdict", "declined"]]
+    shown = shown if (shown["declined"] > 0).any() else shown.drop(columns="declined")
+    caption = (
+        f"{room}: {kept} of {judged} rates within {WITHIN:.2f} of the nominal one, up to {repeats:,} data sets each"
+    )
+    markup = table(shown, name=f"tbl-coverage-{room}", caption=caption).markup
+    return f"{markup}<p><code>python -m benchmarks.coverage {repeats} {escaped(room)}</code> writes this table.</p>"
