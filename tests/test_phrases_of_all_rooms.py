@@ -124,10 +124,14 @@ SENTENCES = {
                                                     percentile_low=0.25, percentile_high=0.75)],
     sensitivity_words.completeness: [spread().assign(n_missing=[0, 1, 0, 2], n_prompts=[8, 9, 8, 9])],
     sensitivity_words.cv: [spread()],
-    sensitivity_words.variance: [frame("source share_on_task", ("model", 0.6), ("prompt", 0.25), ("model x prompt + residual", 0.15))],
+    sensitivity_words.variance: [frame("source share_own_scale", ("model", 0.6), ("prompt", 0.25), ("model x prompt + residual", 0.15)).assign(
+        share_on_task=0.2, negative=True, low=0.1, high=0.2
+    )],
     sensitivity_words.noise: [frame("pairs beyond_fdr beyond noise_share", (10, 1.0, 1.0, 0.1), (30, 0.2, 0.3, 0.2))],
     sensitivity_words.agreement: [frame("task kendall_w q_value", ("T", 0.9, 0.01), ("U", 0.9, 0.3)).assign(models=3, families=3)],
-    sensitivity_words.traits: [frame("trait effect low high q_value stands_for", ("n_words", 0.3, 0.1, 0.5, 0.01, ""), ("b", 0.0, -0.1, 0.1, 0.9, "")).assign(tasks=3)],
+    sensitivity_words.traits: [
+        frame("trait effect low high q_value", ("n_words", 0.3, 0.1, 0.5, 0.01), ("b", 0.0, -0.1, 0.1, 0.9)).assign(tasks=3, stands_for="")
+    ],
     sensitivity_words.enough: [frame("measure wanted k extrapolated", ("mean", 0.01, 12.0, True), ("cv", 0.1, 40.0, False))],
     leaderboard_words.boards: [frame("board kendall_tau moved", ("default", 1.0, 0), ("best", 0.5, 2), ("mean", 1.0, 0))],
     leaderboard_words.ranks: [ranks()],

@@ -1,5 +1,5 @@
 """Simulations of chapter 03's intervals and tests."""
 
-from benchmarks.coverage.parts import effects
+from benchmarks.coverage.parts import effects, variance
 
-SIMULATIONS = [*effects.SIMULATIONS]
+SIMULATIONS = [*effects.SIMULATIONS, *variance.SIMULATIONS]

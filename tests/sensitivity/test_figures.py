@@ -64,11 +64,11 @@ def test_a_coefficient_of_variation_is_a_point_per_cell_and_a_bar_and_median_per
     assert sorted(rows_drawn(figures.cv(sensitivity_table(PLAIN, draws=50)).chart).values()) == [3, 3, 9]
 
 
-@pytest.mark.parametrize("intervals, layers", [(False, [3]), (True, [3, 3])])
-def test_variance_has_a_bar_per_source_that_one_task_shows(intervals, layers):
-    """Model x task, prompt and the rest on one task; all five but the task's own on four."""
+@pytest.mark.parametrize("intervals, layers", [(False, [10]), (True, [10, 4])])
+def test_variance_has_two_bars_per_source_that_one_task_shows(intervals, layers):
+    """Model, model x task, prompt and the rest, and what tasks share, in score units and in each task's own."""
     table = variance_components(random_cells(2, 4, 3), intervals)
-    assert list(rows_drawn(figures.variance(table).chart).values()) == [n + 1 for n in layers]
+    assert list(rows_drawn(figures.variance(table).chart).values()) == layers
 
 
 def test_noise_has_three_points_per_test_set_and_says_why_it_is_absent():

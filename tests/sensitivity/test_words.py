@@ -58,11 +58,13 @@ def test_the_largest_coefficient_of_variation_is_named():
 
 
 def test_shares_of_variance():
-    parts = frame("source share_on_task", ("model", 0.6), ("prompt", 0.25), ("model x prompt + residual", 0.15))
+    parts = frame("source share_own_scale", ("model", 0.6), ("prompt", 0.25), ("model x prompt + residual", 0.15))
+    parts = parts.assign(share_on_task=[0.5, 0.3, 0.2], negative=False, low=np.nan, high=np.nan)
     said = words.variance(parts)
     assert said.title.startswith("25%") and said.title.endswith("(no interval)")
     assert "15% is wording that suits one" in said.findings[0] and "60% is the model" in said.findings[0]
-    wide = words.variance(parts.assign(share_on_task_low=0.05, share_on_task_high=0.95))
+    assert "In score units" in said.findings[0] and "it is 30% and 20%" in said.findings[0]
+    wide = words.variance(parts.assign(low=0.05, high=0.95))
     assert "(95% interval 5% to 95%: so few tasks cannot tell)" in wide.findings[0]
     assert "cannot tell" in words.variance(parts[:1]).title
 

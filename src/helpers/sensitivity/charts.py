@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import altair as alt
+import numpy as np
 import pandas as pd
 
 from helpers.display import marks
@@ -115,16 +116,29 @@ def error_lines(curve: pd.DataFrame) -> Any:
 
 
 def variance_bars(table: pd.DataFrame) -> Any:
-    """Share of the variance on one task by its source, with the interval."""
+    """Share of the variance on one task by its source: every task in its own units, with intervals, and in score units."""
+    names = {"share_own_scale": "every task in its own standard deviations", "share_on_task": "in score units"}
     data = marks.plain(table[table["share_on_task"].notna()])
-    base = alt.Chart(data).encode(y=marks.rows("source", list(data["source"])))
-    picture = base.mark_bar(size=20, color=PALETTE[0], opacity=0.85).encode(
-        x=marks.x_of("share_on_task", "share of variance on one task", ".0%"),
-        tooltip=marks.tooltip("source", ("share_on_task", ".1%"), ("variance", ".2e")),
+    long = marks.lengthened(data[["source", "variance", "low", "high", *names]], names, "scale", "share")
+    long = long.dropna(subset=["share"])
+    long.loc[long["scale"] != names["share_own_scale"], ["low", "high"]] = (
+        np.nan
+    )  # the intervals are those of this share
+    base = alt.Chart(long).encode(
+        y=marks.rows("source", list(data["source"])), yOffset=alt.YOffset("scale:N", sort=list(names.values()))
     )
-    if "share_on_task_low" in data and data["share_on_task_low"].notna().any():
-        picture += marks.interval(base, "share_on_task_low", "share_on_task_high", width=2, colour=INK)
-    return picture.properties(width=520, height={"step": 34})
+    picture = base.mark_bar(size=12, opacity=0.85).encode(
+        x=marks.x_of("share", "share of variance on one task", ".0%"),
+        color=alt.Color(
+            "scale:N", title=None, scale=marks.chosen(list(names.values())), legend=alt.Legend(orient="top")
+        ),
+        tooltip=marks.tooltip(
+            "source", "scale", ("share", ".1%"), ("low", ".1%"), ("high", ".1%"), ("variance", ".2e")
+        ),
+    )
+    if long["low"].notna().any():
+        picture += marks.interval(base.transform_filter("isValid(datum.low)"), "low", "high", width=2, colour=INK)
+    return picture.properties(width=520, height={"step": 17})
 
 
 def noise_points(table: pd.DataFrame) -> Any:

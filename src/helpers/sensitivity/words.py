@@ -13,6 +13,7 @@ from helpers.base.ties import compare
 from helpers.display.figure import Said
 from helpers.sensitivity.choice import LEAST_UNITS, chosen
 from helpers.sensitivity.defaults import LABELS, tail_p_value
+from helpers.sensitivity.variance import SHARED
 from helpers.sensitivity.wording import trait_name
 from helpers.sweep.variants import distinct
 from helpers.sweep.words import widest
@@ -89,19 +90,31 @@ def cv(table: pd.DataFrame) -> Said:
 def variance(components: pd.DataFrame) -> Said:
     """The share of the variance on one task that is wording common to all models."""
     part = components.set_index("source")
-    if "prompt" not in part.index or not np.isfinite(part.loc["prompt", "share_on_task"]):
+    if "prompt" not in part.index or not np.isfinite(part.loc["prompt", "share_own_scale"]):
         return Said("These data cannot tell wording from the other sources of variance")
     common, rest = part.loc["prompt"], part.loc["model x prompt + residual"]
-    share = f"{common['share_on_task']:.0%}"
-    unsure = "" if np.isfinite(common.get("share_on_task_low", np.nan)) else " (no interval)"
+    share = f"{common['share_own_scale']:.0%}"
+    unsure = "" if np.isfinite(common["low"]) else " (no interval)"
     text = (
         f"On one task, {share} of the variance of scores is wording that moves all models together{_interval(common)}, and "
-        f"{rest['share_on_task']:.0%} is wording that suits one model and not another, or noise{_interval(rest)}"
+        f"{rest['share_own_scale']:.0%} is wording that suits one model and not another, or noise{_interval(rest)}"
     )
-    if "model" in part.index and np.isfinite(part.loc["model", "share_on_task"]):
-        text += f"; {part.loc['model', 'share_on_task']:.0%} is the model"
+    if np.isfinite(part["share_own_scale"].get("model", np.nan)):
+        text += f"; {part.loc['model', 'share_own_scale']:.0%} is the model"
+    findings = [
+        f"{text}. In score units, where tasks on which scores lie far apart weigh more, it is {common['share_on_task']:.0%} and "
+        f"{rest['share_on_task']:.0%}."
+    ]
+    if np.isfinite(same := part["share_own_scale"].get(SHARED, np.nan)):
+        findings.append(
+            f"Of the prompts that several tasks share: {same:.0%} of the variance on one task is a goodness that they have on "
+            "every one of these tasks."
+        )
+    if part["negative"].any():
+        names = listed(part.index[part["negative"].astype(bool)], len(part))
+        findings.append(f"Estimates of variance below 0, which were set to 0: {names}.")
     title = f"{share} of the variance on one task is wording that moves all models together{unsure}"
-    return Said(title, (f"{text}.",))
+    return Said(title, tuple(findings))
 
 
 def noise(table: pd.DataFrame, level: float = 0.95) -> Said:
@@ -258,8 +271,7 @@ def _names(traits: str) -> str:
 
 
 def _interval(row: pd.Series) -> str:
-    low, high = (row.get(f"share_on_task_{end}", np.nan) for end in ("low", "high"))
-    if not np.isfinite(high - low):
+    if not np.isfinite(row["high"] - row["low"]):
         return " (too few tasks for an interval)"
-    wide = ": so few tasks cannot tell" if high - low > 0.8 else ""
-    return f" (95% interval {low:.0%} to {high:.0%}{wide})"
+    wide = ": so few tasks cannot tell" if row["high"] - row["low"] > 0.8 else ""
+    return f" (95% interval {row['low']:.0%} to {row['high']:.0%}{wide})"
