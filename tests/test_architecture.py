@@ -56,6 +56,14 @@ def test_the_drawing_of_the_rooms_is_that_of_the_imports():
     assert {room: set(names) for room, names in drawn.items()} == {room: used(room) for room in ROOMS}
 
 
+def test_only_the_room_that_trains_imports_torch_before_it_is_needed():
+    """Torch and mteb take ten seconds; a notebook that reads scores, and a command that prints a plan, need neither."""
+    rooms = ", ".join(f"helpers.{room}" for room in ROOMS if room != "tuning")
+    code = f"import sys, {rooms}, helpers.runner.cli; print({{'torch', 'sentence_transformers', 'mteb'}} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout == "set()\n", done.stdout + done.stderr
+
+
 @pytest.mark.parametrize("name", helpers.__all__)
 def test_what_a_script_needs_comes_from_the_package_itself(name):
     assert callable(getattr(helpers, name))

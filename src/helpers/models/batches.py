@@ -12,7 +12,6 @@ import numpy as np
 
 from helpers.base.files import read_json, write_json
 from helpers.base.progress import tell_texts
-from helpers.models.function import FunctionModule
 from helpers.models.lanes import side_by_side
 from helpers.models.role import Role
 from helpers.models.shape import Model, input_module, longest_input
@@ -70,6 +69,8 @@ def batch_budget(model: Model, lengths: np.ndarray, encode_batches: EncodeBatche
     """
     if model.batch_tokens is not None:
         return model.batch_tokens
+    from helpers.models.function_module import FunctionModule
+
     if isinstance(model.st[0], FunctionModule):  # it makes its own batches
         return LONGEST_BATCH * 64
     default = default_batch_tokens(model.st)

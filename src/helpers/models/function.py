@@ -6,16 +6,15 @@ its version and by its vectors of a few fixed texts, which are part of the model
 
 from __future__ import annotations
 
-import uuid
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
-from sentence_transformers import SentenceTransformer
-from sentence_transformers.base.modules import InputModule
 
 from helpers.base.errors import StudyError
+
+if TYPE_CHECKING:
+    from sentence_transformers import SentenceTransformer
 
 Embedding = Callable[[list[str]], Any]  # texts -> an (n, dimension) array
 
@@ -23,61 +22,6 @@ Embedding = Callable[[list[str]], Any]  # texts -> an (n, dimension) array
 FINGERPRINT_TEXTS = (
     "The train to the coast leaves every hour.", "query: how long does bread keep", "Der Himmel über der Stadt ist grau.",
 )  # fmt: skip
-
-
-class FunctionModule(InputModule):
-    """The only module of such a model. fingerprint: its vectors of `FINGERPRINT_TEXTS`, (3, dimension); None asks for them."""
-
-    def __init__(
-        self, label: str, function: Embedding, version: str | None, fingerprint: np.ndarray | None = None
-    ) -> None:
-        super().__init__()
-        self.label = label
-        self.function = function
-        self.version = version
-        self.nonce = None if version is not None else uuid.uuid4().hex  # without a version nothing is reused
-        # Rounded: a vector may move in its last digits with the batch that it is computed in.
-        if fingerprint is None:
-            fingerprint = np.round(self.vectors(list(FINGERPRINT_TEXTS)), 3) + 0.0
-        self.register_buffer("fingerprint", torch.from_numpy(fingerprint))
-
-    def preprocess(
-        self, inputs: Sequence[Any], prompt: str | None = None, **kwargs: Any
-    ) -> dict[str, torch.Tensor | Any]:
-        return {"texts": [(prompt or "") + text for text in inputs]}
-
-    def forward(self, features: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
-        features["sentence_embedding"] = torch.from_numpy(self.vectors(features["texts"]))
-        return features
-
-    def vectors(self, texts: list[str]) -> np.ndarray:
-        """What the function gives, as (n, dimension) float32; a `StudyError` where that is no such array."""
-        given = self.function(texts)
-        if isinstance(given, torch.Tensor):
-            given = given.detach().float().cpu().numpy()
-        try:
-            found = np.array(given, dtype=np.float32)
-        except (TypeError, ValueError) as error:
-            raise StudyError(
-                f"model {self.label}: the function returned {type(given).__name__}, which is no array ({error})"
-            ) from error
-        size = found.shape[1] if found.ndim == 2 else 0
-        wanted = self.fingerprint.shape[1] if hasattr(self, "fingerprint") else size
-        if found.ndim != 2 or len(found) != len(texts) or not size or size != wanted:
-            raise StudyError(
-                f"model {self.label}: the function returned an array of shape {found.shape} for {len(texts)} texts; "
-                f"({len(texts)}, {wanted or 'dimension'}) is needed, one row per text"
-            )
-        return found
-
-    def get_embedding_dimension(self) -> int:
-        return int(self.fingerprint.shape[1])
-
-    def get_config_dict(self) -> dict[str, Any]:
-        return {"version": self.version, "nonce": self.nonce}
-
-    def save(self, output_path: str, *args: Any, **kwargs: Any) -> None:
-        raise NotImplementedError("a function cannot be saved")
 
 
 def function_model(
@@ -89,15 +33,20 @@ def function_model(
     its vectors of `FINGERPRINT_TEXTS` where they are known. Raises `StudyError` where the function does not give one row
     of numbers per text.
     """
+    from sentence_transformers import SentenceTransformer
+
+    from helpers.models.function_module import FunctionModule, function_vectors
+
     try:
-        module = FunctionModule(label, function, version, fingerprint)
+        if fingerprint is None:  # rounded: a vector may move in its last digits with the batch that it is computed in
+            fingerprint = np.round(function_vectors(label, function, list(FINGERPRINT_TEXTS)), 3) + 0.0
     except StudyError:
         raise
     except Exception as error:
         raise StudyError(
             f"model {label}: the function fails on three short texts ({type(error).__name__}: {error})"
         ) from error
-    return SentenceTransformer(modules=[module], device="cpu")
+    return SentenceTransformer(modules=[FunctionModule(label, function, version, fingerprint)], device="cpu")
 
 
 class Embedder:
