@@ -13,6 +13,7 @@ import yaml
 
 from helpers.base.visible import show_controls
 from helpers.display.kit import KIT, vega_bundle
+from helpers.report import claims_page
 from helpers.report import compare_page as comparison_page
 from helpers.report.answers import evidence
 from helpers.report.glossary import glossary_html, terms_html
@@ -45,6 +46,9 @@ def prepare(root: Path, runs: list[StudyRun], renderer: str) -> Path:
     if comparison := comparison_page.page_body(runs):
         _write_page(report / "compare.qmd", comparison_page.page_title(runs), raw_html(comparison + foot))
         sections.append("report/compare.qmd")
+    if claims := claims_page.page_body(evidence(runs)):
+        _write_page(report / "papers.qmd", claims_page.TITLE, raw_html(claims + foot))
+        sections.append("report/papers.qmd")
     for run in runs:
         _write_study(report / run.name, run, renderer)
         contents = [
@@ -60,10 +64,13 @@ def prepare(root: Path, runs: list[StudyRun], renderer: str) -> Path:
     sections.append({"section": "Clusters", "contents": ["site/slurm.qmd", "site/kubernetes.qmd"]})
     sidebar = {"website": {"sidebar": {"style": "docked", "search": True, "contents": sections}}}
     (report / "_sidebar.yml").write_text(yaml.safe_dump(sidebar, sort_keys=False, allow_unicode=True), encoding="utf-8")
-    compare_link = f'<p><a href="report/compare.html">{comparison_page.page_title(runs)}</a></p>' if comparison else ""
+    pages = ([("compare", comparison_page.page_title(runs))] if comparison else []) + (
+        [("papers", claims_page.TITLE)] if claims else []
+    )
+    links = "".join(f'<p><a href="report/{name}.html">{title}</a></p>' for name, title in pages)
     for name, markup in (
         ("landing", landing_html(evidence(runs))),
-        ("runs", studies_table(runs) + compare_link),
+        ("runs", studies_table(runs) + links),
         ("made", foot),
     ):
         (report / "assets" / f"{name}.qmd").write_text(raw_html(markup), encoding="utf-8")
