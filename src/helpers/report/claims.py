@@ -91,13 +91,14 @@ class Claim:
 
 @dataclass(frozen=True)
 class Paper:
-    """A paper with its claims; studies: the runs that have its own models and data, which are asked first."""
+    """A paper with its claims; studies: the runs that have its own models and data, which are asked first; needs: in words."""
 
     title: str
     short: str
     address: str
     module: str
     studies: tuple[str, ...]
+    needs: str
     claims: tuple[Claim, ...]
 
 
@@ -190,5 +191,5 @@ def _outcomes(paper: Paper, claim: Claim, tables: Sequence[Tables]) -> list[Outc
         verdict = verdict if mine else ELSEWHERE[verdict]
         why = [claim.if_not if mine and not met else "", f"Not compared: {missing}." if missing else ""]
         found.append(Outcome(claim, verdict, ours, " ".join(w for w in why if w), table.study))
-    lacking = "; ".join(dict.fromkeys(reasons)) or f"it takes {listed(paper.studies)}"
+    lacking = "; ".join(dict.fromkeys(reasons)) or paper.needs
     return found or [Outcome(claim, OPEN, why=lacking)]

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 from helpers.base.phrases import count
 from helpers.display import tables
-from helpers.display.tables import NO_MATH, escaped
+from helpers.display.tables import escaped
 from helpers.report.answers import PREFERRED, Evidence
 from helpers.report.claims import DEMO, NO, OPEN, YES, Outcome, outcomes, papers
+from helpers.report.small_print import badge, cell, table
 
 TITLE = "What the papers say, what we get"
 
@@ -34,10 +35,10 @@ def page_body(studies: Sequence[Evidence]) -> str | None:
         said = tables.findings(sentences(found)).markup
         parts += [f'<h2 id="{paper.module}">{escaped(paper.title)}</h2>', address, said]
         if tested:
-            parts.append(_table(f"{paper.module}", f"{paper.title}: what could be tested",
+            parts.append(table(f"claims-{paper.module}", f"{paper.title}: what could be tested",
                                 ["claim", "paper", "ours", "verdict"], [_tested(outs) for outs in tested]))  # fmt: skip
         if untested:
-            parts.append(_table(f"{paper.module}-untested", f"{paper.title}: not testable here",
+            parts.append(table(f"claims-{paper.module}-untested", f"{paper.title}: not testable here",
                                 ["claim", "paper", "why not"], [_untested(out) for out in untested]))  # fmt: skip
     return "".join(parts)
 
@@ -60,32 +61,16 @@ def sentences(found: Sequence[Sequence[Outcome]]) -> list[str]:
 def _tested(outs: Sequence[Outcome]) -> list[str]:
     first, claim = outs[0], outs[0].claim
     further = [f"{o.study.name}: {o.ours}, {o.verdict}" for o in outs[1:] if o.study]
-    badge = f'<span class="{BADGES.get(first.verdict, "hp-badge")}">{escaped(first.verdict)}</span>'
     return [
-        _cell(claim.says, claim.place, claim.reading),
-        _cell(claim.shown, claim.tolerance),
-        _cell(first.ours, f"from {_source(first)}", *further, first.why),
-        badge,
+        cell(claim.says, claim.place, claim.reading),
+        cell(claim.shown, claim.tolerance),
+        cell(first.ours, f"from {_source(first)}", *further, first.why),
+        badge(first.verdict, BADGES.get(first.verdict, "hp-badge")),
     ]
 
 
 def _untested(outcome: Outcome) -> list[str]:
-    return [_cell(outcome.claim.says, outcome.claim.place), _cell(outcome.claim.shown), _cell(outcome.why)]
-
-
-def _cell(text: str, *more: str) -> str:
-    return escaped(text) + "".join(f" <small>{escaped(line)}</small>" for line in more if line)
-
-
-def _table(name: str, caption: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table with the marks of `tables.table` (so that it can be searched, sorted and downloaded) and small print."""
-    cells = "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in rows)
-    heads = "".join(f'<th scope="col">{title}</th>' for title in head)
-    return (
-        f'<div class="hp-table hp-claims {NO_MATH}" id="tbl-claims-{name}" data-name="claims-{name}" data-rows="{len(rows)}">'
-        f'<div class="hp-scroll"><table data-quarto-disable-processing="true"><caption>{escaped(caption)}</caption>'
-        f"<thead><tr>{heads}</tr></thead><tbody>{cells}</tbody></table></div></div>"
-    )
+    return [cell(outcome.claim.says, outcome.claim.place), cell(outcome.claim.shown), cell(outcome.why)]
 
 
 def _source(outcome: Outcome) -> str:

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from helpers.display.tables import escaped, table
+from helpers.base.phrases import count
+from helpers.display.tables import escaped
+from helpers.report.small_print import badge, cell, table
 
 WITHIN = 0.02  # of the nominal rate: what counts as "as stated"
 
@@ -16,8 +18,8 @@ WORDS = {"interval": ("covers less than stated", "covers more than stated"),
 ABOUT = (
     "Data are drawn from a known truth at the sizes that occur, the function that the report uses is called, and the table "
     "counts how often its interval holds the truth, or how often its test rejects: where nothing is there (kind test) or "
-    f"where something is (kind power). Rates further than {WITHIN:.2f} from the nominal one are named in words. <em>error</em>: Monte "
-    "Carlo standard error; <em>declined</em>: share of data sets for which the method gives no answer, which are not counted."
+    f"where something is (kind power). Rates further than {WITHIN:.2f} from the nominal one are named in words; ± is the Monte Carlo "
+    "standard error. <em>declined</em>: share of data sets for which the method gives no answer, which are not counted."
 )
 
 
@@ -49,13 +51,19 @@ def coverage_html(tables: dict[str, pd.DataFrame]) -> str:
 def _room(room: str, rows: pd.DataFrame) -> str:
     repeats = int(rows["repeats"].max())
     verdicts = [against_nominal(k, n, r) for k, n, r in zip(rows["kind"], rows["nominal"], rows["rate"], strict=True)]
-    kept = sum(v == "as stated" for v in verdicts)
-    judged = sum(v != "" for v in verdicts)
-    shown = rows.assign(verdict=verdicts).drop(columns="repeats")
-    shown = shown[["kind", "method", "case", "nominal", "rate", "error", "verdict", "declined"]]
-    shown = shown if (shown["declined"] > 0).any() else shown.drop(columns="declined")
-    caption = (
-        f"{room}: {kept} of {judged} rates within {WITHIN:.2f} of the nominal one, up to {repeats:,} data sets each"
-    )
-    markup = table(shown, name=f"tbl-coverage-{room}", caption=caption).markup
-    return f"{markup}<p><code>python -m benchmarks.coverage {repeats} {escaped(room)}</code> writes this table.</p>"
+    judged = [verdict for verdict in verdicts if verdict]
+    kept = judged.count("as stated")
+    caption = f"{room}: {kept} of {count(len(judged), 'rate')} within {WITHIN:.2f} of the nominal one"
+    shown = [
+        [
+            cell(row.method, row.case),
+            cell(row.kind),
+            cell(f"{row.nominal:g}"),
+            cell(f"{row.rate:.3f}", f"± {row.error:.3f}", f"declined {row.declined:.0%}" if row.declined > 0 else ""),
+            badge(verdict, "hp-state hp-open") if verdict and verdict != "as stated" else cell(verdict),
+        ]
+        for row, verdict in zip(rows.itertuples(), verdicts, strict=True)
+    ]
+    markup = table(f"coverage-{room}", caption, ["method and data", "kind", "nominal", "rate", "verdict"], shown)
+    command = f"python -m benchmarks.coverage {repeats} {escaped(room)}"
+    return f"{markup}<p><code>{command}</code> writes this table, {repeats:,} data sets per row.</p>"

@@ -67,7 +67,8 @@ def prepare(root: Path, runs: list[StudyRun], renderer: str) -> Path:
     pages = ([("compare", comparison_page.page_title(runs))] if comparison else []) + (
         [("papers", claims_page.TITLE)] if claims else []
     )
-    links = "".join(f'<p><a href="report/{name}.html">{title}</a></p>' for name, title in pages)
+    links = " · ".join(f'<a href="report/{name}.html">{title}</a>' for name, title in pages)
+    links = f'<p class="hp-see">{links}</p>' if links else ""
     for name, markup in (
         ("landing", landing_html(evidence(runs))),
         ("runs", studies_table(runs) + links),

@@ -121,9 +121,16 @@ def cv_skewness(tables: Tables) -> Found:
 # -- where the default stands -----------------------------------------------------------------------------------------
 
 
-def models_mostly_above(tables: Tables, defaults: str = "measured") -> Found:
-    """Models whose default scores above the mean of the prompts in more than half of their tasks."""
+def models_mostly_above(tables: Tables, defaults: str = "measured", prompted: bool = False) -> Found:
+    """Models whose default scores above the mean of the prompts in more than half of their tasks.
+
+    prompted: only cells whose default puts a prompt before the text (from the audit's check "prompt applied").
+    """
     placed = _placed(tables, defaults)
+    if prompted:
+        bare = tables.of("audit", check="prompt applied", defaults="measured", default="nothing")
+        named = pd.MultiIndex.from_frame(bare[["model", "task"]])
+        placed = placed[~pd.MultiIndex.from_frame(placed[["model", "task"]]).isin(named)]
     n = int((placed.groupby("model")["above"].mean() > 0.5).sum())
     return Found(
         n, f"{out_of(n, placed['model'].nunique(), 'model')}; {out_of(placed['above'].sum(), len(placed), 'cell')}"
