@@ -24,8 +24,8 @@ from helpers.geometry import words as geometry_words
 from helpers.geometry.relevance import relevance_table
 from helpers.leaderboard import words as leaderboard_words
 from helpers.report import words as report_words
+from helpers.sensitivity import claims, fairness
 from helpers.sensitivity import defaults as sensitivity
-from helpers.sensitivity import fairness
 from helpers.sensitivity import words as sensitivity_words
 from helpers.sweep import words as sweep_words
 
@@ -124,12 +124,16 @@ SENTENCES = {
                                                     percentile_low=0.25, percentile_high=0.75)],
     sensitivity_words.completeness: [spread().assign(n_missing=[0, 1, 0, 2], n_prompts=[8, 9, 8, 9])],
     sensitivity_words.cv: [spread()],
-    sensitivity_words.variance: [frame("source share_own_scale", ("model", 0.6), ("prompt", 0.25), ("model x prompt + residual", 0.15)).assign(
+    claims.variance: [frame("source share_own_scale", ("model", 0.6), ("prompt", 0.25), ("model x prompt + residual", 0.15)).assign(
         share_on_task=0.2, negative=True, low=0.1, high=0.2
     )],
     sensitivity_words.noise: [frame("pairs beyond_fdr beyond noise_share", (10, 1.0, 1.0, 0.1), (30, 0.2, 0.3, 0.2))],
-    sensitivity_words.agreement: [frame("task kendall_w q_value", ("T", 0.9, 0.01), ("U", 0.9, 0.3)).assign(models=3, families=3)],
-    sensitivity_words.traits: [
+    claims.sets: [frame("kind first second task difference low high delta delta_low delta_high p_holm p_equivalent_holm verdict",
+        ("level", "a", "b", "all tasks", 0.01, 0, 0.02, 0.1, 0, 0.2, 0.04, 0.5, "differs"), ("level", "a", "b", "T", 0.02, *[0] * 7, ""),
+        ("level", "a", "b", "U", 0.02, *[0] * 7, ""), ("level", "a", "c", "all tasks", 0, -0.01, 0.01, 0, -0.1, 0.1, 1, 0.01, "equivalent"),
+        ("level", "a", "c", "T", 0, *[0] * 7, "")).assign(models=2, tasks=2, first_prompts=10, second_prompts=12)],
+    claims.agreement: [frame("task kendall_w q_value", ("T", 0.9, 0.01), ("U", 0.9, 0.3)).assign(models=3, families=3)],
+    claims.traits: [
         frame("trait effect low high q_value", ("n_words", 0.3, 0.1, 0.5, 0.01), ("b", 0.0, -0.1, 0.1, 0.9)).assign(tasks=3, stands_for="")
     ],
     sensitivity_words.enough: [frame("measure wanted k extrapolated", ("mean", 0.01, 12.0, True), ("cv", 0.1, 40.0, False))],
@@ -193,7 +197,7 @@ def test_findings_of_the_geometry_do_not_depend_on_the_order_of_rows():
 
 
 WORDS = [
-    sweep_words, sensitivity_words, leaderboard_words, geometry_words, report_words,
+    sweep_words, sensitivity_words, claims, leaderboard_words, geometry_words, report_words,
 ]  # fmt: skip
 
 

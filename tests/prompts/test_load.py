@@ -15,8 +15,7 @@ from llm_server import KEY
 
 from helpers.prompts.checks import decide
 from helpers.prompts.load import leak_texts, load_prompts
-from helpers.scores.sets import comparison, set_column
-from helpers.study.run import Run
+from helpers.prompts.statistics import set_column
 from helpers.study.spec import Study, TaskSpec
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -62,20 +61,8 @@ def test_data_that_cannot_be_read_are_named(prompt_file):
     assert "could not be loaded" in unread["STS15"]
 
 
-def test_levels_are_the_sets_where_there_is_one_generator(prompt_file, tmp_path, monkeypatch):
-    monkeypatch.setattr("helpers.study.run.run_folder", lambda name: tmp_path / "run")
-    wanted = study(prompt_file)
-    found = load_prompts(wanted, tmp_path)[0]
-    run = Run(wanted, "01")
-
-    assert set_column(found) == "level"
-    assert comparison(run, found, seed=1).empty  # before the sweep
-    scores = found[["task", "prompt_id"]].assign(model="M", main_score=[0.1, 0.2, 0.3, 0.4])
-    run.table_path("scores").parent.mkdir()
-    scores.to_parquet(run.table_path("scores"))
-    row = comparison(run, found, seed=1).iloc[0]
-    assert (row["first"], row["second"]) == ("task", "task+dataset")
-    assert row["difference"] == pytest.approx(-0.2)
+def test_levels_are_the_sets_where_there_is_one_generator(prompt_file, tmp_path):
+    assert set_column(load_prompts(study(prompt_file), tmp_path)[0]) == "level"
 
 
 @pytest.mark.slow

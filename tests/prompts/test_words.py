@@ -26,11 +26,6 @@ DECIDED = frame(
     ("T", True, None, ""), ("T", True, None, "too long; leak"), ("U", True, None, "leak"),
     ("U", False, "near-duplicate", "near-duplicate"), ("U", False, "duplicate", "duplicate"),
 )  # fmt: skip
-COMPARED = frame(
-    "model task first second first_prompts second_prompts difference differs",
-    ("a", "T", "p", "q", 3, 3, -0.25, True), ("b", "T", "p", "q", 3, 3, 0.25, True), ("c", "T", "p", "q", 2, 3, 0.0, False),
-    ("c", "T", "p", "r", 2, 4, 0.0, False),
-)  # fmt: skip
 CHECKED = frame("checks shared_words", ("", 0.5), ("too far", 0.25), ("equal to source; other language", 1.0))
 PROVENANCE = frame(
     "generator task level text attempt backend",
@@ -69,7 +64,7 @@ def test_without_prompts_there_is_a_sentence():
     titles = [words.prompt_lengths(none).title, words.prompt_styles(none).title]
     assert [*titles, words.prompt_similarity(pairs, "").title] == [words.NO_PROMPT] * 3
     assert words.removals(pd.DataFrame()) == ["There are no prompts to check."]
-    assert words.comparison(COMPARED[:0]) == words.paraphrases(CHECKED[:0]) == []
+    assert words.paraphrases(CHECKED[:0]) == []
 
 
 def test_removals_and_marks_are_counted():
@@ -78,12 +73,6 @@ def test_removals_and_marks_are_counted():
     assert removed == "Removed: 1 duplicate, 1 near-duplicate."
     assert marked.startswith("2 prompts") and "(2 for 'leak', 1 for 'too long')" in marked
     assert unread.endswith(": V.")
-
-
-def test_the_farthest_medians_are_named_and_a_difference_may_be_missed():
-    differ, missed = words.comparison(COMPARED)
-    assert "2 of 3 pairs" in differ and "most for a on T and b on T (+0.250 and -0.250)" in differ
-    assert "0 of 1 pair" in missed and "as few as 2 prompts" in missed
 
 
 def test_prompts_of_a_model_are_told_and_those_of_a_file_are_not():
@@ -103,7 +92,7 @@ def test_paraphrases_are_counted_by_their_checks():
     ("say", "table"),
     [
         (words.prompt_lengths, PROMPTS), (words.prompt_styles, PROMPTS), (words.removals, DECIDED),
-        (words.comparison, COMPARED), (words.paraphrases, CHECKED), (words.generated, PROVENANCE),
+        (words.paraphrases, CHECKED), (words.generated, PROVENANCE),
     ],
     ids=lambda x: getattr(x, "__name__", ""),
 )  # fmt: skip

@@ -34,11 +34,12 @@ PROMPTS = {
 ABSENT = {
     "tbl-number-types": "both models compute in float32",
     "fig-enough": "fewer than five prompts give no curve",
+    "fig-sets": "no level has two prompts",
     "fig-traits": "three prompts are too few for the effect of a trait",
 }
 EMPTY = {
     "prompt_removals": "nothing is removed",
-    "prompt_comparison": "notebook 01 runs before the sweep",
+    "prompt_comparison": "no level has two prompts",
     "paraphrase_quality": "no task of the sweep has paraphrases",
     "precision_probe": "both models compute in float32",
     "precision": "fewer than five prompts give no curve",

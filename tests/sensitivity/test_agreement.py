@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from board_cells import cells_of, random_cells
 
-from helpers.sensitivity import words
+from helpers.sensitivity import claims
 from helpers.sensitivity.agreement import agreement_table, kendall_w
 
 
@@ -23,7 +23,7 @@ def test_w_is_corrected_for_ties():
 
 def test_a_constant_model_makes_it_undefined():
     table = agreement_table(cells_of({"a": {"x": [1, 1, 1]}, "b": {"x": [1, 2, 3]}}))
-    assert np.isnan(table["kendall_w"].item()) and words.agreement(table).findings == ()
+    assert np.isnan(table["kendall_w"].item()) and claims.agreement(table).findings == ()
 
 
 @pytest.mark.parametrize("scores", [{"a": {"x": [1, 2, 3]}}, {"a": {"x": [1, 2]}, "b": {"x": [1, 2]}}])
@@ -48,16 +48,16 @@ def test_siblings_count_once():
     found = agreement_table(cells, families={"a": "f", "b": "f", "c": "f", "d": "g"}).iloc[0]
     assert found["kendall_w"] == pytest.approx(0.25) and found["family_w"] == 0 and found["families"] == 2
     assert found["p_value"] > 0.9
-    text = words.agreement(agreement_table(cells, families={"a": "f", "b": "f", "c": "f", "d": "g"})).findings[0]
+    text = claims.agreement(agreement_table(cells, families={"a": "f", "b": "f", "c": "f", "d": "g"})).findings[0]
     assert "0.25 in the median over tasks and 4 models, 0.00 where each of 2 families counts once" in text
 
 
 def test_one_family_alone_says_nothing_about_others():
     cells = cells_of({"a": {"x": [1, 2, 3]}, "b": {"x": [1, 2, 3]}})
     table = agreement_table(cells, families=dict.fromkeys("ab", "f"))
-    assert np.isnan(table["p_value"].item()) and "one family" in words.agreement(table).findings[0]
+    assert np.isnan(table["p_value"].item()) and "one family" in claims.agreement(table).findings[0]
 
 
 def test_nothing_to_say_on_nothing():
     empty = cells_of({"a": {"x": [np.nan]}})
-    assert words.agreement(agreement_table(empty)).findings == ()
+    assert claims.agreement(agreement_table(empty)).findings == ()

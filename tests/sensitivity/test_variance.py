@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 from board_cells import cells_of, random_cells
 
+from helpers.sensitivity.claims import variance
 from helpers.sensitivity.variance import SHARED, variance_components
-from helpers.sensitivity.words import variance
 
 TRUE = {
     "model": 0.02**2,

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from board_cells import cells_of
 
-from helpers.sensitivity import words
+from helpers.sensitivity import claims
 from helpers.sensitivity.pooling import difference, over_tasks
 from helpers.sensitivity.wording import TRAITS, trait_effects, trait_name, traits
 
@@ -38,20 +38,20 @@ def test_a_real_effect_is_found_with_its_sign_and_rare_traits_are_left_out():
     cells = shared_prompts(-0.05, 0)
     table = trait_effects(cells, traits(cells)).set_index("trait")
     assert table.loc["n_words", "high"] < 0 and np.isnan(table.loc["ends_in_colon", "effect"])
-    assert "number of words -" in words.traits(table.reset_index()).findings[0]
+    assert "number of words -" in claims.traits(table.reset_index()).findings[0]
 
 
 def test_traits_that_go_together_are_one():
     cells = shared_prompts(-0.05, 0)
     table = trait_effects(cells, traits(cells), names=["n_words", "n_characters"])
     assert table["trait"].tolist() == ["n_words"] and table["stands_for"].item() == "n_characters"
-    assert "number of words stands for the number of characters too" in words.traits(table).findings[1]
+    assert "number of words stands for the number of characters too" in claims.traits(table).findings[1]
 
 
 def test_one_task_is_about_itself():
     cells = shared_prompts(-0.05, 0)
     table = trait_effects(cells[cells["task"] == "x"], traits(cells), names=["n_words"])
-    assert table["tasks"].item() == 1 and "about this task only" in words.traits(table).findings[0]
+    assert table["tasks"].item() == 1 and "about this task only" in claims.traits(table).findings[0]
 
 
 def test_an_effect_that_turns_from_task_to_task_is_none():
@@ -75,4 +75,4 @@ def test_texts_that_tasks_share_widen_the_interval():
 
 def test_nothing_to_say_on_nothing():
     empty = cells_of({"a": {"x": [np.nan]}})
-    assert words.traits(trait_effects(empty, traits(empty))).findings == ()
+    assert claims.traits(trait_effects(empty, traits(empty))).findings == ()

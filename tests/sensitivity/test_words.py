@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from board_cells import cells_of
 
-from helpers.sensitivity import words
+from helpers.sensitivity import claims, words
 
 CELLS = cells_of({m: {"T": s} for m, s in (("a", [0.5, 0.7]), ("b", [0.5, 0.6]))}, {"a": {"T": 0.8}, "b": {"T": 0.55}})
 
@@ -60,13 +60,13 @@ def test_the_largest_coefficient_of_variation_is_named():
 def test_shares_of_variance():
     parts = frame("source share_own_scale", ("model", 0.6), ("prompt", 0.25), ("model x prompt + residual", 0.15))
     parts = parts.assign(share_on_task=[0.5, 0.3, 0.2], negative=False, low=np.nan, high=np.nan)
-    said = words.variance(parts)
+    said = claims.variance(parts)
     assert said.title.startswith("25%") and said.title.endswith("(no interval)")
     assert "15% is wording that suits one" in said.findings[0] and "60% is the model" in said.findings[0]
     assert "In score units" in said.findings[0] and "it is 30% and 20%" in said.findings[0]
-    wide = words.variance(parts.assign(low=0.05, high=0.95))
+    wide = claims.variance(parts.assign(low=0.05, high=0.95))
     assert "(95% interval 5% to 95%: so few tasks cannot tell)" in wide.findings[0]
-    assert "cannot tell" in words.variance(parts[:1]).title
+    assert "cannot tell" in claims.variance(parts[:1]).title
 
 
 def test_pairs_beyond_noise_are_weighed_by_their_number():
@@ -80,7 +80,7 @@ def test_agreement_counts_the_tasks_whose_w_is_known():
     agreed = frame("task kendall_w q_value", ("T", 0.9, 0.01), ("U", 0.4, 0.3), ("V", np.nan, np.nan)).assign(
         models=3, families=3
     )
-    said = words.agreement(agreed)
+    said = claims.agreement(agreed)
     assert said.title.endswith("1 of 2 tasks")
     assert "1 of 2 tasks" in said.findings[0] and "0.40 (U) to 0.90 (T)" in said.findings[0]
 
@@ -88,11 +88,11 @@ def test_agreement_counts_the_tasks_whose_w_is_known():
 def test_traits_that_go_with_the_score_are_named_with_their_interval():
     effects = frame("trait effect low high q_value", ("n_words", 0.3, 0.1, 0.5, 0.01), ("ends_in_colon", 0.0, -1, 1, 0.9),
                     ("rare", *[np.nan] * 4)).assign(tasks=3, stands_for="")  # fmt: skip
-    said = words.traits(effects)
+    said = claims.traits(effects)
     assert said.title.startswith("1 of 2 traits") and "number of words +0.30 (+0.10 to +0.50)" in said.findings[0]
     assert "tasks as a sample (n = 3)" in said.findings[0]
-    assert words.traits(effects[1:]).title.startswith("0 of 1 trait ")
-    assert "No trait" in words.traits(effects[1:]).findings[0] and not words.traits(effects[2:]).findings
+    assert claims.traits(effects[1:]).title.startswith("0 of 1 trait ")
+    assert "No trait" in claims.traits(effects[1:]).findings[0] and not claims.traits(effects[2:]).findings
 
 
 def test_the_number_of_prompts_that_is_enough():

@@ -7,7 +7,7 @@ from helpers.study.tables import Column, check_table, completed, declared_tables
 
 TRAITS = {
     **{"trait": "ends in colon", "effect": 0.2, "low": 0.1, "high": 0.3, "p_value": 0.01},
-    **{"texts": 15, "rarer_texts": 4, "with_trait": 0.3, "q_value": 0.02},
+    **{"stands_for": "", "tasks": 3, "texts": 15, "rarer_texts": 4, "with_trait": 0.3, "q_value": 0.02},
 }
 
 

@@ -122,12 +122,18 @@ def similarity_map(table: pd.DataFrame, task: str) -> pd.DataFrame:
     )
 
 
-def overlap(table: pd.DataFrame, by: str = "generator", threshold: float = 0.1) -> pd.DataFrame:
-    """How far two sets write the same, per pair of values of `by` (generator, source or level).
+def set_column(table: pd.DataFrame) -> str:
+    """What tells two prompt sets apart: their generators, else their sources, else their levels."""
+    return next((c for c in ("generator", "source") if table[c].nunique(dropna=True) > 1), "level")
+
+
+def overlap(table: pd.DataFrame, by: str | None = None, threshold: float = 0.1) -> pd.DataFrame:
+    """How far two sets write the same, per pair of values of `by` (generator, source or level; None: `set_column`).
 
     shared: texts that both have for the same task; jaccard: shared / all distinct; near: share of the first set's texts
     with one of the second set's at a distance below the threshold. One row per ordered pair.
     """
+    by = set_column(table) if by is None else by
     sets = {
         str(name): {(t, x) for t, x in zip(part["task"], part["text"], strict=True)}
         for name, part in table.dropna(subset=["text"]).groupby(by, sort=False)

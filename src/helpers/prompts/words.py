@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 import pandas as pd
 
-from helpers.base.phrases import cells_named, choose, count, is_farthest, is_highest, is_lowest, listed, out_of, signed
+from helpers.base.phrases import choose, count, is_highest, is_lowest, listed, out_of
 from helpers.display.figure import Said
 from helpers.prompts.statistics import style, words
 from helpers.study.prompts import LEVELS
@@ -106,30 +106,6 @@ def removals(decided: pd.DataFrame, unread: Iterable[str] = ()) -> list[str]:
         )
     if tasks := sorted(set(unread)):
         sentences.append(f"Not looked for texts of the data set, because it could not be read: {', '.join(tasks)}.")
-    return sentences
-
-
-def comparison(table: pd.DataFrame, alpha: float = 0.05) -> list[str]:
-    """Which sets of prompts score differently; a difference that was not found is not written as equality.
-
-    table: see `scores.sets.compare_sets`.
-    """
-    sentences = []
-    for (one, other), part in table.groupby(["first", "second"], sort=False):
-        differing = part[part["differs"]]
-        sentence = (
-            f"{one} against {other}: the median score differs in "
-            f"{out_of(len(differing), len(part), 'pair of model and task', 'pairs of model and task')}"
-            f" (permutation test, Holm-corrected, alpha {alpha:g})"
-        )
-        if len(differing):
-            most = differing[is_farthest(differing["difference"])]
-            sizes = listed({signed(value) for value in most["difference"]})
-            sentence += f"; most for {cells_named(most)} ({sizes})"
-        else:
-            small = int(part[["first_prompts", "second_prompts"]].min().min())
-            sentence += f"; with as few as {count(small, 'prompt')} in a set a difference could be missed"
-        sentences.append(sentence + ".")
     return sentences
 
 

@@ -22,7 +22,7 @@ CHAPTERS = {
             "prompts.checks",
             "prompts.near_duplicates",
         ),
-        *("prompts.statistics", "scores.sets", "prompts.llm.quality"),
+        *("prompts.statistics", "prompts.llm.quality"),
     ),
     "Scores": (
         "models.application",
@@ -42,6 +42,7 @@ CHAPTERS = {
         "sensitivity.agreement",
         "sensitivity.wording",
         "sensitivity.pooling",
+        "sensitivity.sets",
         "sensitivity.enough",
         "sensitivity.choice",
         "base.stats",
@@ -56,7 +57,9 @@ CHAPTERS = {
     ),
     "Fine-tuning": ("tuning.data", "tuning.loss", "tuning.reler", "tuning.evaluation", "tuning.instructions"),
     "Titles of the figures": tuple(
-        f"{path.parent.name}.words" for path in sorted(Path(__file__).parents[1].glob("*/words.py"))
+        f"{path.parent.name}.{path.stem}"
+        for pattern in ("*/words.py", "*/claims.py")
+        for path in sorted(Path(__file__).parents[1].glob(pattern))
     ),
 }
 

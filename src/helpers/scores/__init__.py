@@ -5,7 +5,6 @@
 
 from helpers.scores.board import board_matrix, borda, borda_points
 from helpers.scores.cells import PromptScores, prompt_scores, task_scores
-from helpers.scores.sets import comparison, set_column
 from helpers.scores.source import study_cells, study_scores
 
 __all__ = [
@@ -13,9 +12,7 @@ __all__ = [
     "board_matrix",
     "borda",
     "borda_points",
-    "comparison",
     "prompt_scores",
-    "set_column",
     "study_cells",
     "study_scores",
     "task_scores",

@@ -9,6 +9,7 @@ from helpers.sensitivity.defaults import model_summary, sensitivity_table
 from helpers.sensitivity.enough import error_curve, recommended
 from helpers.sensitivity.noise import query_noise
 from helpers.sensitivity.scope import comparability
+from helpers.sensitivity.sets import compare_sets
 from helpers.sensitivity.variance import variance_components
 from helpers.sensitivity.wording import languages_of, trait_effects, traits
 
@@ -17,6 +18,7 @@ __all__ = [
     "audit_table",
     "check_summary",
     "comparability",
+    "compare_sets",
     "error_curve",
     "languages_of",
     "model_summary",

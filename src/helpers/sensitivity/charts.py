@@ -11,6 +11,7 @@ import pandas as pd
 from helpers.display import marks
 from helpers.display.chart import DIVERGING, GRID, INK, PALETTE
 from helpers.display.tables import visible_whitespace
+from helpers.sensitivity.sets import ALL
 from helpers.sensitivity.wording import trait_name
 
 SIGNS = {"inflated": "▲", "deflated": "▼", "undecided": "?", "representative": ""}
@@ -193,6 +194,29 @@ def trait_forest(table: pd.DataFrame) -> Any:
     low = marks.x_of("low", "change of the score, in standard deviations of its cell")
     forest = marks.point_with_interval(base, "effect", low, "high")
     return (marks.reference() + forest).properties(width=460, height={"step": 36})
+
+
+def set_forest(table: pd.DataFrame, margin: float) -> Any:
+    """Difference of every two sets of prompts: a dot per task, the mean over tasks with its interval, the margin."""
+    data = marks.plain(table)
+    data["pair"] = data["first"] + " against " + data["second"]
+    names = ["difference", "low", "high"]
+    data[names] = 100 * data[names]
+    tips = marks.tooltip(
+        "pair", "task", ("difference", "+.1f", "points"), ("low", "+.1f"), ("high", "+.1f"), ("delta", "+.2f", "Cliff's delta"),
+        ("delta_low", "+.2f"), ("delta_high", "+.2f"), "models:Q", ("first_prompts:Q", "", "prompts"), "second_prompts:Q", "verdict",
+    )  # fmt: skip
+    order = list(dict.fromkeys(data["pair"]))
+    pooled, single = data[data["task"] == ALL], data[data["task"] != ALL]
+    x = marks.x_of("difference", "difference of the mean scores, in points", "+.0f")
+    base, tasks = (
+        alt.Chart(part).encode(y=marks.rows("pair", order, labelLimit=420), tooltip=tips) for part in (pooled, single)
+    )
+    dots = tasks.mark_point(filled=True, size=40, color=PALETTE[1], opacity=0.5).encode(x=x)
+    lines = [marks.reference(value) for value in (0.0, -100 * margin, 100 * margin)]
+    return alt.layer(*lines, dots, marks.point_with_interval(base, "difference", "low", "high")).properties(
+        width=420, height={"step": 34}
+    )
 
 
 def chosen_gains(verdicts: pd.DataFrame) -> alt.LayerChart:

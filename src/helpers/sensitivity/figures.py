@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import pandas as pd
 
 from helpers.display.figure import Absent, Figure
-from helpers.sensitivity import charts, words
+from helpers.sensitivity import charts, claims, words
 from helpers.sensitivity.choice import chosen
 
 
@@ -39,7 +39,7 @@ def cv(table: pd.DataFrame) -> Figure | Absent:
 
 def variance(components: pd.DataFrame) -> Figure | Absent:
     """What share of a score is wording; components: of `variance_components`."""
-    said = words.variance(components)
+    said = claims.variance(components)
     if components["share_on_task"].isna().all():
         reason = "Variance components need two different scores and a model and task with two prompts."
         return Absent("fig-variance", reason, said)
@@ -59,7 +59,7 @@ def noise(table: pd.DataFrame, models: Iterable[str] | None = None) -> Figure | 
 
 def agreement(table: pd.DataFrame, fdr: float = 0.05) -> Figure | Absent:
     """Do models agree on prompts; table: an `agreement_table`, made with this `fdr`."""
-    said = words.agreement(table, fdr)
+    said = claims.agreement(table, fdr)
     if table.empty or table["kendall_w"].isna().all():
         return Absent("fig-agreement", f"{said.title}.", said)
     alt = "Bars of Kendall's W per task over the models, with a tick where every family of models counts once."
@@ -68,10 +68,22 @@ def agreement(table: pd.DataFrame, fdr: float = 0.05) -> Figure | Absent:
 
 def traits(effects: pd.DataFrame, fdr: float = 0.05) -> Figure | Absent:
     """Which wording goes with the score; effects: of `trait_effects`."""
-    said = words.traits(effects, fdr)
+    said = claims.traits(effects, fdr)
     if effects["effect"].isna().all():
         return Absent("fig-traits", "Too few prompt texts have or lack any trait of wording to show its effect.", said)
     return Figure("fig-traits", charts.trait_forest(effects), said, "One row per trait: its effect and the interval.")
+
+
+def sets(table: pd.DataFrame, margin: float = 0.01) -> Figure | Absent:
+    """Two sets of prompts against each other; table: of `compare_sets`, made with this margin."""
+    said = claims.sets(table, margin)
+    if table.empty:
+        return Absent("fig-sets", f"{said.title}.", said)
+    alt = (
+        "One row per pair of prompt sets: a pale dot per task at the difference of their mean scores, a dark dot with its "
+        "interval for all tasks, dashed lines at no difference and at the margin of equivalence on both sides."
+    )
+    return Figure("fig-sets", charts.set_forest(table, margin), said, alt)
 
 
 def enough(curve: pd.DataFrame, advice: pd.DataFrame) -> Figure | Absent:

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
-import numpy as np
 import pandas as pd
 
-from helpers.base.phrases import cells_named, choose, count, is_farthest, is_highest, is_lowest, listed, out_of, signed
+from helpers.base.phrases import cells_named, choose, count, is_highest, out_of, signed
 from helpers.base.ties import compare
 from helpers.display.figure import Said
 from helpers.sensitivity.choice import LEAST_UNITS, chosen
 from helpers.sensitivity.defaults import LABELS, tail_p_value
-from helpers.sensitivity.variance import SHARED
-from helpers.sensitivity.wording import trait_name
 from helpers.sweep.variants import distinct
 from helpers.sweep.words import widest
 
@@ -87,36 +83,6 @@ def cv(table: pd.DataFrame) -> Said:
     )  # fmt: skip
 
 
-def variance(components: pd.DataFrame) -> Said:
-    """The share of the variance on one task that is wording common to all models."""
-    part = components.set_index("source")
-    if "prompt" not in part.index or not np.isfinite(part.loc["prompt", "share_own_scale"]):
-        return Said("These data cannot tell wording from the other sources of variance")
-    common, rest = part.loc["prompt"], part.loc["model x prompt + residual"]
-    share = f"{common['share_own_scale']:.0%}"
-    unsure = "" if np.isfinite(common["low"]) else " (no interval)"
-    text = (
-        f"On one task, {share} of the variance of scores is wording that moves all models together{_interval(common)}, and "
-        f"{rest['share_own_scale']:.0%} is wording that suits one model and not another, or noise{_interval(rest)}"
-    )
-    if np.isfinite(part["share_own_scale"].get("model", np.nan)):
-        text += f"; {part.loc['model', 'share_own_scale']:.0%} is the model"
-    findings = [
-        f"{text}. In score units, where tasks on which scores lie far apart weigh more, it is {common['share_on_task']:.0%} and "
-        f"{rest['share_on_task']:.0%}."
-    ]
-    if np.isfinite(same := part["share_own_scale"].get(SHARED, np.nan)):
-        findings.append(
-            f"Of the prompts that several tasks share: {same:.0%} of the variance on one task is a goodness that they have on "
-            "every one of these tasks."
-        )
-    if part["negative"].any():
-        names = listed(part.index[part["negative"].astype(bool)], len(part))
-        findings.append(f"Estimates of variance below 0, which were set to 0: {names}.")
-    title = f"{share} of the variance on one task is wording that moves all models together{unsure}"
-    return Said(title, tuple(findings))
-
-
 def noise(table: pd.DataFrame, level: float = 0.95) -> Said:
     """The share of differences between two prompts that exceed the noise of the test set; table: of `query_noise`."""
     if table.empty:
@@ -134,53 +100,6 @@ def noise(table: pd.DataFrame, level: float = 0.95) -> Said:
         text += f"; noise alone explains {known.median():.0%} of the variance between prompts (median)"
     title = f"{beyond:.0%} of the differences between two prompts are beyond the noise of the test set"
     return Said(title, (f"{text}.",))
-
-
-def agreement(table: pd.DataFrame, fdr: float = 0.05) -> Said:
-    """In how many tasks the models agree on the better prompts; table: of `agreement_table`."""
-    known = table[table["kendall_w"].notna()] if len(table) else table
-    if known.empty:
-        return Said("Too few models or prompts to tell whether models agree on the better ones")
-    models, families = int(known["models"].max()), int(known["families"].max())
-    who = "Models agree" if models == families else "Families of models agree"
-    w = known["kendall_w"]
-    once = f"W is {w.median():.2f} in the median over tasks and {count(models, 'model')}"
-    if models != families:
-        once += f", {known['family_w'].median():.2f} where each of {count(families, 'family', 'families')} counts once"
-        once += f" (mean rank correlation {known['mean_spearman'].median():.2f} and {known['family_spearman'].median():.2f})"
-    if families < 2:
-        text = f"All {count(models, 'model')} are of one family: that they agree would say nothing about others. {once}"
-        return Said("Models of one family cannot tell whether models agree on prompts", (f"{text}.",))
-    sure = out_of(int((known["q_value"] <= fdr).sum()), len(known), "task")
-    text = f"{who} on which prompts are better in {sure} (Kendall's W beyond chance); {once}"
-    if not is_highest(w).all():
-        low, high = (listed(known.loc[at, "task"]) for at in (is_lowest(w), is_highest(w)))
-        text += f"; over models it is {w.min():.2f} ({low}) to {w.max():.2f} ({high})"
-    return Said(f"{who} on the better prompts beyond chance in {sure}", (f"{text}.",))
-
-
-def traits(effects: pd.DataFrame, fdr: float = 0.05) -> Said:
-    """Which traits of wording go with the score; effects: of `trait_effects`."""
-    known = effects[effects["effect"].notna()].sort_values("trait")
-    sure = known[known["q_value"] <= fdr]
-    title = f"{out_of(len(sure), len(known), 'trait')} of wording {choose(len(known), 'goes', 'go')} with the score beyond chance"
-    if known.empty:
-        return Said(title)
-    named = "; ".join(_effect(r) for r in sure.itertuples())
-    tasks = int(known["tasks"].max())
-    over = f"tasks as a sample (n = {tasks})" if tasks > 1 else "one task, so about this task only"
-    text = f"Wording that goes with the score, in standard deviations of a cell's scores ({over}): {named}."
-    if sure.empty:
-        most = known[is_farthest(known["effect"])].iloc[0]
-        text = (
-            f"No trait of wording ({listed(map(trait_name, known['trait']), len(known))}) goes with the score beyond chance "
-            f"({over}); the largest estimate, in standard deviations of a cell's scores: {_effect(most)}."
-        )
-    merged = known[known["stands_for"] != ""]
-    pairs = listed(
-        (f"the {trait_name(r.trait)} stands for the {_names(r.stands_for)} too" for r in merged.itertuples()), 9
-    )
-    return Said(title, (text, f"Traits that go together count as one: {pairs}.") if pairs else (text,))
 
 
 def enough(advice: pd.DataFrame) -> Said:
@@ -258,20 +177,3 @@ def _reach(known: pd.DataFrame, tail: float, fdr: float) -> str:
         return f" So few prompts (at most {most}) cannot prove that any default lies in a tail."
     text = f" With at most {most} prompts none of {len(known)} defaults can be labelled unless {needed} lie beyond all prompts."
     return text if needed > 1 else ""
-
-
-def _effect(row: Any) -> str:
-    """An effect of a trait with its interval, and its tasks where they are one."""
-    alone = "; one task" if row.tasks == 1 else ""
-    return f"{trait_name(row.trait)} {row.effect:+.2f} ({row.low:+.2f} to {row.high:+.2f}{alone})"
-
-
-def _names(traits: str) -> str:
-    return listed((trait_name(t) for t in traits.split(", ")), 9)
-
-
-def _interval(row: pd.Series) -> str:
-    if not np.isfinite(row["high"] - row["low"]):
-        return " (too few tasks for an interval)"
-    wide = ": so few tasks cannot tell" if row["high"] - row["low"] > 0.8 else ""
-    return f" (95% interval {row['low']:.0%} to {row['high']:.0%}{wide})"

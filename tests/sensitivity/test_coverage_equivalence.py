@@ -1,0 +1,12 @@
+"""Two sets of prompts: sizes of both tests and coverage of Cliff's delta are what is promised."""
+
+import pytest
+
+from benchmarks.coverage.parts.equivalence import SIMULATIONS
+from benchmarks.coverage.simulation import simulate
+
+
+@pytest.mark.parametrize("simulation", SIMULATIONS, ids=lambda s: f"{s.method}: {s.case}")
+def test_the_rate_is_what_is_promised(simulation):
+    rate = simulate(simulation, 25)
+    assert rate.lies_within(simulation.least, simulation.most), rate
