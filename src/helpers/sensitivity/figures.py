@@ -51,10 +51,10 @@ def noise(table: pd.DataFrame, models: Iterable[str] | None = None) -> Figure | 
     """Prompts against test-set noise; table: of `query_noise`, of which all are drawn and these models counted."""
     counted = table if models is None else table[table["model"].isin(list(models))]
     said = words.noise(counted)
-    if counted.empty:
+    if counted["pairs"].isna().all():
         return Absent("fig-noise", f"{said.title}.", said)
     alt = "For each test set three points: spread between prompts, noise of a difference and of one score."
-    return Figure("fig-noise", charts.noise_points(table), said, alt)
+    return Figure("fig-noise", charts.noise_points(table[table["pairs"].notna()]), said, alt)
 
 
 def agreement(table: pd.DataFrame, fdr: float = 0.05) -> Figure | Absent:

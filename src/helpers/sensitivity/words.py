@@ -11,6 +11,7 @@ from helpers.base.ties import compare
 from helpers.display.figure import Said
 from helpers.sensitivity.choice import LEAST_UNITS, chosen
 from helpers.sensitivity.defaults import LABELS, tail_p_value
+from helpers.sensitivity.noise import UNITS
 from helpers.sweep.variants import distinct
 from helpers.sweep.words import widest
 
@@ -85,21 +86,32 @@ def cv(table: pd.DataFrame) -> Said:
 
 def noise(table: pd.DataFrame, level: float = 0.95) -> Said:
     """The share of differences between two prompts that exceed the noise of the test set; table: of `query_noise`."""
+    small = table[table["pairs"].isna()]
+    left = (
+        f"{count(len(small), 'test set')} of fewer than {UNITS} queries or pairs {choose(len(small), 'is', 'are')} left out: "
+        "so few say nothing reliable about the noise."
+        if len(small)
+        else ""
+    )
+    table = table[table["pairs"].notna()]
     if table.empty:
-        text = "Scores of single queries under two prompts or more are not at hand, so the prompts' effect cannot be compared with test-set noise here."
+        text = left or (
+            "Scores of single queries under two prompts or more are not at hand, so the prompts' effect cannot be compared "
+            "with test-set noise here."
+        )
         return Said("No scores of single queries to measure the noise of the test set", (text,))
-    weight = table["pairs"] / table["pairs"].sum()  # shares of each test set's pairs become shares of all pairs
-    beyond, raw = float((table["beyond_fdr"] * weight).sum()), float((table["beyond"] * weight).sum())
+    pairs = int(table["pairs"].sum())
+    beyond, raw = ((table[c] * table["pairs"]).sum() / pairs for c in ("beyond_fdr", "beyond"))
     known = table["noise_share"].dropna()
     text = (
-        f"In {count(len(table), 'test set')} with scores per query or pair, {beyond:.0%} of the differences between two "
-        f"prompts are beyond test-set noise with false discoveries controlled ({raw:.0%} at {1 - level:.0%} each, of which "
-        f"{1 - level:.0%} would be expected without any effect)"
+        f"{beyond:.0%} of {count(pairs, 'difference')} between two prompts on {count(len(table), 'test set')} are beyond "
+        f"test-set noise with false discoveries controlled over all of them ({raw:.0%} at {1 - level:.0%} each, of which "
+        f"about {1 - level:.0%} are expected where no prompt differs from another)"
     )
     if len(known):
-        text += f"; noise alone explains {known.median():.0%} of the variance between prompts (median)"
+        text += f"; noise alone explains {known.median():.0%} of the variance between prompts (median test set)"
     title = f"{beyond:.0%} of the differences between two prompts are beyond the noise of the test set"
-    return Said(title, (f"{text}.",))
+    return Said(title, (f"{text}.", *([left] if left else [])))
 
 
 def enough(advice: pd.DataFrame) -> Said:
