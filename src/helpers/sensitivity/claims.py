@@ -96,7 +96,7 @@ def sets(table: pd.DataFrame, margin: float = 0.01, alpha: float = 0.05) -> Said
     pooled = table[table["task"] == ALL].sort_values(["kind", "first", "second"])
     if pooled.empty:
         return Said("No two sets of prompts have two scored prompts each on a task")
-    within = f"within {100 * margin:g} {choose(margin == 0.01, 'points', 'point')}"
+    within = f"within {100 * margin:g} {'point' if 100 * margin == 1 else 'points'}"
     n, counts = len(pooled), pooled["verdict"].value_counts()
     same = int(counts.filter(["equivalent", "differs by less than the margin"]).sum())
     title = (
@@ -114,7 +114,7 @@ def sets(table: pd.DataFrame, margin: float = 0.01, alpha: float = 0.05) -> Said
             f"Cliff's delta {row.delta:+.2f} ({row.delta_low:+.2f} to {row.delta_high:+.2f}); {_verdict(row, within)}"
         )
         if row.tasks > 1:
-            text += f"; farthest on {listed(most['task'])} ({' and '.join(sorted({_points(x) for x in most['difference']}))})"
+            text += f"; of single tasks farthest on {listed(most['task'])} ({' and '.join(sorted({_points(x) for x in most['difference']}))})"
         findings.append(f"{text}.")
     return Said(title, tuple(findings))
 
@@ -124,7 +124,7 @@ def _points(difference: float) -> str:
 
 
 def _verdict(row: Any, within: str) -> str:
-    p = f"Holm-corrected p = {row.p_holm:.3f} of no difference and {row.p_equivalent_holm:.3f} of no equivalence"
+    p = f"Holm-corrected p {row.p_holm:.3f} and {row.p_equivalent_holm:.3f}"
     words = {
         "equivalent": f"equivalent {within}",
         "differs by less than the margin": f"they differ, but are equivalent {within}",

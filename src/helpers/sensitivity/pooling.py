@@ -39,10 +39,10 @@ class Estimate:
         return float((stats.t.sf if alternative == "greater" else stats.t.cdf)(t, self.df))
 
 
-def difference(scores: pd.Series, first: pd.Series) -> Estimate:
+def difference(scores: pd.Series, first: pd.Series | np.ndarray) -> Estimate:
     """Mean score of the texts where `first` is True less that of the others, with Welch's error and degrees of freedom.
 
-    At least two texts on either side; both series have the prompt ids as index.
+    At least two texts on either side; the scores have the prompt ids as index, `first` has their order.
 
     >>> round(difference(pd.Series([1.0, 2.0, 3.0, 5.0]), pd.Series([True, True, False, False])).value, 3)
     -2.5
