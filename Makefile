@@ -31,7 +31,7 @@ plan: $(STAMP) ## print what STUDY would run and what is already done; runs noth
 	@"$(BIN)/helpers" plan "$(STUDY)" $(OPTIONS)
 
 test: $(STAMP) ## run the tests, several at once (TESTS=tests/test_x.py for some of them)
-	@"$(BIN)/python" -m pytest -n auto --maxprocesses 4 --dist loadfile $(TESTS) $(OPTIONS)
+	@"$(BIN)/python" -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder $(TESTS) $(OPTIONS)
 
 lint: $(STAMP) ## ruff, mypy, and the rules for notebooks
 	@"$(BIN)/ruff" check src tests notebooks
