@@ -224,9 +224,9 @@ def test_every_sentence_about_tables_is_among_those_that_were_permuted():
 def test_the_order_of_models_is_compared_between_all_choices_of_defaults():
     views = frame("defaults above_mean at_or_below_worst cells borda_order",
                   ("reported", 1, 0, 2, "a > b"), ("fair", 1, 0, 2, "b > a"), ("measured", 1, 0, 2, "a > b"))  # fmt: skip
-    text = fairness.consequences(views)[0]["text"]
-    assert "Borda with reported and measured: a > b; Borda with fair: b > a." in text
-    assert "does not depend" in fairness.consequences(views.assign(borda_order="a > b"))[0]["text"]
+    texts = [entry["text"] for entry in fairness.consequences(views)]
+    assert texts[1:] == ["Borda with reported and measured: a > b.", "Borda with fair: b > a."]
+    assert "does not depend" in fairness.consequences(views.assign(borda_order="a > b"))[1]["text"]
 
 
 # -- ties, signs and units -------------------------------------------------------------------------------------------

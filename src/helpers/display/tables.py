@@ -58,7 +58,8 @@ def findings(sentences: Iterable[str | dict[str, str]], heading: str = "") -> Ht
     for sentence in sentences:
         entry = {"text": sentence} if isinstance(sentence, str) else sentence
         link = entry.get("figure")
-        more = f' <a href="#{html.escape(link)}">see the figure</a>' if link else ""
+        kind = "table" if link and link.startswith("tbl-") else "figure"
+        more = f' <a href="#{html.escape(link)}">see the {kind}</a>' if link else ""
         items.append(f"<li>{folded(entry['text'])}{more}</li>")
         plain.append(f"- {entry['text']}")
     if not items:

@@ -14,6 +14,7 @@ from helpers.base.phrases import count, listed, out_of
 from helpers.leaderboard.rankings import scenarios
 from helpers.report.claim_tables import Found, Tables, Untestable
 from helpers.sensitivity.defaults import percentile_of
+from helpers.sensitivity.sets import ALL
 
 TAIL = 0.25  # of the prompts: what we take the paper's "tail" for
 
@@ -86,6 +87,14 @@ def human_prompts_win(tables: Tables) -> Found:
     if not chances:
         raise Untestable("no run has prompts of people beside generated ones")
     return Found(float(np.mean(chances)), f"{np.mean(chances):.2f} (mean of {count(len(chances), 'cell')})")
+
+
+def human_difference(tables: Tables) -> Found:
+    """Mean score of generated prompts less that of others (probably people's), over tasks (`sensitivity.sets`)."""
+    row = tables.of("prompt_comparison", kind="source", task=ALL, first="llm").iloc[0]
+    models, tasks = count(int(row["models"]), "model"), count(int(row["tasks"]), "task")
+    interval = f"95% interval {row['low']:+.3f} to {row['high']:+.3f}"
+    return Found(row["difference"], f"{row['difference']:+.3f} ({interval}; {models}, {tasks}): {row['verdict']}")
 
 
 # -- how far a score moves --------------------------------------------------------------------------------------------

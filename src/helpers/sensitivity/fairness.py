@@ -64,11 +64,12 @@ def consequences(effects: pd.DataFrame) -> list[Finding]:
     known = effects[effects["cells"] > 0].itertuples()
     counts = "; ".join(f"{r.defaults} {r.above_mean} and {r.at_or_below_worst} of {r.cells}" for r in known)
     orders = effects.groupby("borda_order", sort=False)["defaults"].agg(list)
-    order = "The Borda order does not depend on it"
+    texts = [f"Defaults above the mean of the prompts, and at or below the worst of them: {counts}."]
     if len(orders) > 1:
-        order = "; ".join(f"Borda with {' and '.join(views)}: {models}" for models, views in orders.items())
-    text = f"Defaults above the mean of the prompts, and at or below the worst of them: {counts}. {order}."
-    return [{"text": text, "figure": "tbl-consequences"}]
+        texts += [f"Borda with {' and '.join(views)}: {models}." for models, views in orders.items()]
+    else:
+        texts.append("The Borda order does not depend on which defaults are taken.")
+    return [{"text": text, "figure": "tbl-consequences"} for text in texts]
 
 
 def public_scope(table: pd.DataFrame) -> list[Finding]:
@@ -77,12 +78,12 @@ def public_scope(table: pd.DataFrame) -> list[Finding]:
     if part.empty:
         return []
     named = "; ".join(f"{r.task}: {r.measured} of {r.defined} subsets and splits" for r in part.itertuples())
-    return [{
-        "text": f"For {out_of(len(part), len(table), 'task')} the prompt runs cover only a part of what mteb's task holds ({named}). "
-        "A public leaderboard score of these tasks is a mean over other languages or splits: it is not like for like and "
+    texts = (
+        f"For {out_of(len(part), len(table), 'task')} the prompt runs cover only a part of what mteb's task holds ({named}).",
+        "A public leaderboard score of such a task is a mean over other languages or splits: it is not like for like and "
         "must not be called inflated or deflated by these prompts.",
-        "figure": "tbl-scope",
-    }]  # fmt: skip
+    )
+    return [{"text": text, "figure": "tbl-scope"} for text in texts]
 
 
 def _reasons(checks: pd.DataFrame, cells: pd.DataFrame, status: list[str]) -> str:
