@@ -185,7 +185,7 @@ def test_a_sweep_that_the_stop_button_ends_goes_on_from_there(lab):
     page.get_by_title("Interrupt the kernel").click()
     page.get_by_text(MESSAGE).wait_for(timeout=60_000)
     page.get_by_text("Python 3 (ipykernel) | Idle").wait_for(timeout=60_000)
-    page.locator(".jp-Notebook .jp-CodeCell").last.locator(".jp-InputPrompt").click()  # in an output the keys may be lost
+    page.locator(".jp-CodeCell .jp-InputPrompt").last.click()  # keys pressed in an output may be lost
     page.keyboard.press("Control+Enter")
     said = page.get_by_text(re.compile(r"reused \d+ computed \d+"))
     said.wait_for(timeout=180_000)
