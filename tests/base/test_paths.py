@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tiny import STATIC, tiny_study
+from studies import STATIC, write_study
 
 from helpers.base.errors import StudyError
 from helpers.base.paths import below, is_plain, safe_name
@@ -58,14 +58,14 @@ def cell(**model: Any) -> tuple[Path, dict[str, Any]]:
 
 
 def test_a_revision_that_climbs_is_exported_inside(tmp_path: Path) -> None:
-    study = tiny_study(tmp_path, [STATIC], ["DemoSTS"])
+    study = write_study(tmp_path, [STATIC], ["DemoSTS"])
     run = tmp_path / "deep" / "run"
     assert export_cells(study, run, [cell(revision="../../../../evil")]) == 1
     assert {p.relative_to(tmp_path).parts[:3] for p in tmp_path.rglob("DemoSTS.json")} == {("deep", "run", "results")}
 
 
 def test_a_forged_list_of_exports_removes_nothing_outside(tmp_path: Path) -> None:
-    study, run, mine = tiny_study(tmp_path, [STATIC], ["DemoSTS"]), tmp_path / "run", tmp_path / "mine.json"
+    study, run, mine = write_study(tmp_path, [STATIC], ["DemoSTS"]), tmp_path / "run", tmp_path / "mine.json"
     mine.write_text("{}")
     kept = run / "cells" / "kept.json"
     kept.parent.mkdir(parents=True)
@@ -87,7 +87,7 @@ def test_a_forged_list_of_exports_removes_nothing_outside(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("forged", [[[1, 2]], {"results/folder": []}, {"results/a": 1}, [], "x", None])
 def test_a_forged_list_of_exports_stops_no_export(forged: Any, tmp_path: Path) -> None:
-    study, run = tiny_study(tmp_path, [STATIC], ["DemoSTS"]), tmp_path / "run"
+    study, run = write_study(tmp_path, [STATIC], ["DemoSTS"]), tmp_path / "run"
     (run / "results" / "folder").mkdir(parents=True)
     (run / "cells").mkdir()
     (run / "cells" / "exported.json").write_text(json.dumps(forged))
@@ -116,4 +116,4 @@ def test_names_of_tasks_are_names_of_files(names: dict[str, Any]) -> None:
 def test_labels_that_a_file_system_may_take_for_one_are_refused(tmp_path: Path) -> None:
     models = [STATIC | {"label": label} for label in ("Model", "model")]
     with pytest.raises(StudyError, match="'Model' and 'model'"):
-        tiny_study(tmp_path, models, ["DemoSTS"])
+        write_study(tmp_path, models, ["DemoSTS"])

@@ -5,13 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tiny import MINILM, STATIC, prompt_rows, tiny_study
+from studies import MINILM, STATIC, write_study
 
 from helpers.base import progress
 from helpers.sweep import compute as sweep_compute
 from helpers.sweep import group as sweep
 from helpers.sweep.cell import prompts_of
 from helpers.sweep.group import group_line
+from helpers.sweep.quick import given_prompts
 from helpers.sweep.run import _costs, work_list
 from helpers.sweep.store import GroupNote, GroupReport, request_of
 from helpers.sweep.work import Work
@@ -32,11 +33,11 @@ def test_a_line_tells_the_time_left_where_it_is_known() -> None:
 def test_a_long_group_tells_its_scores_its_texts_and_the_time_left(tmp_path, monkeypatch) -> None:
     """The default comes first; then every line names what is done of five scores and of the texts of a pass."""
     monkeypatch.setattr(progress, "EVERY", 0.0)
-    study = tiny_study(tmp_path, [STATIC], ["DemoSTS"])
+    study = write_study(tmp_path, [STATIC], ["DemoSTS"])
     lines: list[str] = []
     order = []
     monkeypatch.setattr(sweep_compute, "_try_cell", watched(sweep_compute._try_cell, order))
-    rows = prompt_rows("DemoSTS", "a:", "b:", "c:")
+    rows = given_prompts(["a:", "b:", "c:"], ["DemoSTS"])
     sweep.run_group(study, tmp_path, rows, study.models[0], study.tasks[0], say=lines.append)
     assert order == ["default", "none", "prompt", "prompt", "prompt"]
     assert any(line.startswith("static x DemoSTS: 0 of 5 scores, embedding, ") for line in lines)
@@ -45,9 +46,9 @@ def test_a_long_group_tells_its_scores_its_texts_and_the_time_left(tmp_path, mon
 
 
 def test_a_quick_group_tells_nothing(tmp_path: Path) -> None:
-    study = tiny_study(tmp_path, [STATIC], ["DemoSTS"])
+    study = write_study(tmp_path, [STATIC], ["DemoSTS"])
     lines: list[str] = []
-    rows = prompt_rows("DemoSTS", "a:")
+    rows = given_prompts(["a:"], ["DemoSTS"])
     sweep.run_group(study, tmp_path, rows, study.models[0], study.tasks[0], say=lines.append)
     assert lines == []
 
@@ -61,8 +62,8 @@ def watched(real, order: list[str]):
 
 
 def test_finished_groups_cost_nothing_and_a_larger_model_more(tmp_path: Path) -> None:
-    study = tiny_study(tmp_path, [STATIC, MINILM | {"parameters": 10}], ["DemoSTS"])
-    rows = prompt_rows("DemoSTS", "a:")
+    study = write_study(tmp_path, [STATIC, MINILM | {"parameters": 10}], ["DemoSTS"])
+    rows = given_prompts(["a:"], ["DemoSTS"])
     groups = work_list(study)
     open_ones = _costs(Work(study, tmp_path, rows, dict.fromkeys([("static", "DemoSTS")])), groups)
     assert open_ones["minilm", "DemoSTS"] == 10 * open_ones["static", "DemoSTS"] > 0

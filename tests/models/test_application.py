@@ -9,7 +9,7 @@ from typing import Any
 import mteb
 import numpy as np
 import pytest
-from tiny import prompt_rows, tiny_study
+from studies import write_study
 from tiny_models import instruct, plain
 
 from helpers.base.errors import StudyError
@@ -20,6 +20,7 @@ from helpers.study.spec import ModelSpec
 from helpers.sweep import results
 from helpers.sweep.group import run_group
 from helpers.sweep.probe import probe
+from helpers.sweep.quick import given_prompts
 from helpers.tasks.demo import DemoRetrieval, DemoSTS
 
 RETRIEVAL, STS = DemoRetrieval.metadata, DemoSTS.metadata
@@ -29,8 +30,8 @@ def swept(model: LoadedModel, task: str, prompt: str, folder: Path, application:
     """The score of one prompt or baseline through the sweep, with stock batches."""
     specs = [model.spec.model_dump()]
     prompts = {"source": "file", "file": "data/demo/prompts.yml", "application": application, "separator": ""}
-    study = tiny_study(folder, specs, [task], prompts=prompts, sweep={"exact": True})
-    rows = prompt_rows(task, prompt)
+    study = write_study(folder, specs, [task], prompts=prompts, sweep={"exact": True})
+    rows = given_prompts([prompt], [task])
     report = run_group(study, folder, rows, study.models[0], study.tasks[0], model=model)
     assert report.failed == 0, report.reasons
     scores = results.scores_table(study, folder, rows)

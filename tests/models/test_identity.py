@@ -7,13 +7,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import pytest
-from tiny import prompt_rows, tiny_study
+from studies import write_study
 
 from helpers.models.identity import folder_files, module_settings, weights_digest
 from helpers.models.load import LoadedModel, load_model
 from helpers.study.spec import ModelSpec
+from helpers.sweep.quick import given_prompts
 from helpers.sweep.run import sweep_study
 
 CUSTOM = """
@@ -92,8 +92,8 @@ def test_place_readme_and_use_do_not_change_the_identity(original: Path, folder:
 
 
 def test_a_tokenizer_that_becomes_case_sensitive_is_swept_again(folder: Path, tmp_path: Path) -> None:
-    study = tiny_study(tmp_path, [{"name": "tiny", "weights": f"path:{folder}"}], ["DemoSTS"], baselines=[])
-    prompts = prompt_rows("DemoSTS", "SIMILARITY:")
+    study = write_study(tmp_path, [{"name": "tiny", "weights": f"path:{folder}"}], ["DemoSTS"], baselines=[])
+    prompts = given_prompts(["SIMILARITY:"], ["DemoSTS"])
     (first,) = sweep_study(study, tmp_path / "run", prompts, None)
     (again,) = sweep_study(study, tmp_path / "run", prompts, None)
     with_case(folder)
@@ -104,8 +104,8 @@ def test_a_tokenizer_that_becomes_case_sensitive_is_swept_again(folder: Path, tm
 def test_two_folders_under_one_name_share_no_vectors(original: Path, folder: Path, tmp_path: Path) -> None:
     CHANGES["truncated dimension"](folder)
     rows = [{"name": "tiny", "label": str(n), "weights": f"path:{place}"} for n, place in enumerate((original, folder))]
-    study = tiny_study(tmp_path, rows, ["DemoSTS"], baselines=["none"])
-    none = pd.DataFrame(columns=prompt_rows("DemoSTS").columns)
+    study = write_study(tmp_path, rows, ["DemoSTS"], baselines=["none"])
+    none = given_prompts([], ["DemoSTS"])
     scores = []
     for alone in (study, study.model_copy(update={"models": study.models[1:]})):
         place = tmp_path / f"run{len(scores)}"

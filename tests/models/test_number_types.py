@@ -7,13 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from tiny import prompt_rows, tiny_study
+from studies import write_study
 from tiny_models import random_sentence_transformer
 
 from helpers.base.errors import StudyError
 from helpers.models.load import load_model
 from helpers.models.number_types import ProbeTexts, compare, number_type_table, probe_scores
 from helpers.study.spec import ModelSpec
+from helpers.sweep.quick import given_prompts
 from helpers.sweep.results import scores_table
 from helpers.sweep.run import sweep_study
 
@@ -63,8 +64,8 @@ def test_the_scores_of_the_probe_by_hand() -> None:
 
 def test_a_run_records_the_probe_of_the_models_that_need_one(folder: Path, tmp_path: Path) -> None:
     models = [spec(folder).model_dump(), spec(folder, dtype="bfloat16", label="half").model_dump()]
-    study = tiny_study(tmp_path, models, ["DemoSTS"], baselines=["none"])
-    rows = prompt_rows("DemoSTS", "a:")
+    study = write_study(tmp_path, models, ["DemoSTS"], baselines=["none"])
+    rows = given_prompts(["a:"], ["DemoSTS"])
     sweep_study(study, tmp_path / "run", rows, progress=None)
     table = number_type_table(study, tmp_path / "run")
     assert table["model"].tolist() == ["half"] and table["dtype"].tolist() == ["bfloat16"]

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import yaml
 from embedding_server import dropping, failing, serving
-from tiny import MINILM, STATIC
+from studies import MINILM, STATIC
 
 import helpers as h
 from helpers.base.errors import StudyError

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tiny import MINILM, STATIC, prompt_rows, tiny_study
+from studies import MINILM, STATIC, write_study
 
 from helpers.base.errors import StudyError
 from helpers.models import descriptions as models_descriptions
@@ -22,6 +22,7 @@ from helpers.runner.plan import plan_text
 from helpers.study.load import load_study
 from helpers.study.spec import ModelSpec
 from helpers.sweep.group import model_or_error
+from helpers.sweep.quick import given_prompts
 from helpers.sweep.run import sweep_study
 
 NOTHING: dict[str, Any] = dict.fromkeys(models_descriptions.DESCRIPTIONS)
@@ -169,13 +170,13 @@ def test_absent_weights_are_named(folder: Path) -> None:
 def test_the_plan_finds_absent_weights_and_device(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    absent = tiny_study(tmp_path, [{"name": "tiny", "weights": "path:nowhere"}], ["DemoSTS"])
+    absent = write_study(tmp_path, [{"name": "tiny", "weights": "path:nowhere"}], ["DemoSTS"])
     with pytest.raises(StudyError, match="there is no folder 'nowhere'"):
         plan_text(absent)
-    bad = tiny_study(tmp_path, [STATIC], ["DemoSTS"], sweep={"device": "gpu"})
+    bad = write_study(tmp_path, [STATIC], ["DemoSTS"], sweep={"device": "gpu"})
     with pytest.raises(StudyError, match=r"sweep\.device is 'gpu', which names no device"):
         check_names(bad)
-    elsewhere = tiny_study(tmp_path, [STATIC], ["DemoSTS"], sweep={"device": "cuda:99"})
+    elsewhere = write_study(tmp_path, [STATIC], ["DemoSTS"], sweep={"device": "cuda:99"})
     assert missing_here(elsewhere) == ["there is no device cuda:99 here"]
     assert "cannot run here: there is no device cuda:99 here" in plan_text(elsewhere)
 
@@ -183,7 +184,7 @@ def test_the_plan_finds_absent_weights_and_device(
 def test_the_plan_names_what_is_not_in_the_cache_offline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SENTENCE_TRANSFORMERS_HOME", str(tmp_path / "cache"))
     row = {"name": "a/b", "weights": "hub:a/b"}
-    offline = tiny_study(tmp_path, [row], ["DemoSTS"], sweep={"offline": True})
+    offline = write_study(tmp_path, [row], ["DemoSTS"], sweep={"offline": True})
     assert "model b: not in the Hugging Face cache" in missing_here(offline)[0]
     place = tmp_path / "cache" / "models--a--b"
     (place / "refs").mkdir(parents=True)
@@ -196,12 +197,12 @@ def test_the_plan_names_what_is_not_in_the_cache_offline(tmp_path: Path, monkeyp
 @pytest.mark.parametrize("seed", [-1, 2**32])
 def test_a_seed_that_no_generator_takes_is_refused(seed: int, tmp_path: Path) -> None:
     with pytest.raises(StudyError, match="seed"):
-        tiny_study(tmp_path, [STATIC], ["DemoSTS"], seed=seed)
+        write_study(tmp_path, [STATIC], ["DemoSTS"], seed=seed)
 
 
 def test_a_template_that_no_model_has_is_found_before_the_run(tmp_path: Path) -> None:
     prompts = {"source": "file", "file": "data/demo/prompts.yml", "application": "template"}
-    study = tiny_study(tmp_path, [STATIC], ["DemoSTS"], prompts=prompts)
+    study = write_study(tmp_path, [STATIC], ["DemoSTS"], prompts=prompts)
     with pytest.raises(StudyError, match="model static has no instruction template"):
         check_names(study)
     check_model(ModelSpec(**STATIC, template="Instruct: {instruction}"), "template")
@@ -259,8 +260,8 @@ def test_whatever_one_model_does_the_others_go_on(
         {"name": "tiny", "label": "broken", "weights": f"path:{original}"},
         STATIC,
     ]
-    study = tiny_study(tmp_path, rows, ["DemoSTS"], baselines=[])
-    reports = sweep_study(study, tmp_path / "run", prompt_rows("DemoSTS", "Q:"), None)
+    study = write_study(tmp_path, rows, ["DemoSTS"], baselines=[])
+    reports = sweep_study(study, tmp_path / "run", given_prompts(["Q:"], ["DemoSTS"]), None)
     assert {r.model: (r.done, *r.reasons) for r in reports} == {
         "limited": (0, "model limited: it has no limit of tokens, so 'max_length' says nothing"),
         "broken": (0, "model broken: ZeroDivisionError: a model"),
@@ -273,7 +274,7 @@ def test_a_failed_comparison_of_number_types_costs_no_model(tmp_path: Path, monk
         raise FloatingPointError("3 embeddings are not finite")
 
     monkeypatch.setattr("helpers.models.number_types.record", fails)
-    study = tiny_study(tmp_path, [STATIC], ["DemoSTS"])
+    study = write_study(tmp_path, [STATIC], ["DemoSTS"])
     assert isinstance(model_or_error(study.models[0], tmp_path, study), LoadedModel)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tiny import STATIC, tiny_study
+from studies import STATIC, write_study
 
 from helpers.base.errors import StudyError
 from helpers.prompts.origin import known_prompts, save_prompts
@@ -21,8 +21,8 @@ def made(tmp_path, monkeypatch):
 
     def study(*tasks, steps=("01", "02"), **prompts):
         keys = {"source": "file", "file": str(file), "per_level": 1, **prompts}
-        tiny_study(tmp_path, [STATIC], list(tasks), steps=list(steps), prompts=keys)
-        return Run.open(tmp_path / "tiny.yml", step="02")
+        write_study(tmp_path, [STATIC], list(tasks), steps=list(steps), prompts=keys)
+        return Run.open(tmp_path / "study.yml", step="02")
 
     run = study("DemoSTS")
     save_prompts(run, prompt_table(run.study))
@@ -36,7 +36,7 @@ def texts(run):
 def test_a_table_that_fits_is_taken_and_one_of_another_study_is_refused(made):
     study, file = made
     assert texts(study("DemoSTS")) == ["one:"]
-    with pytest.raises(StudyError, match=r"the study's tasks changed.*run: helpers run .*tiny.yml --to 01"):
+    with pytest.raises(StudyError, match=r"the study's tasks changed.*run: helpers run .*study.yml --to 01"):
         known_prompts(study("DemoSTS", "DemoRetrieval"))
     with pytest.raises(StudyError, match="the study's 'prompts' changed"):
         known_prompts(study("DemoSTS", per_level=2))
@@ -56,7 +56,7 @@ def test_a_decision_of_a_person_after_step_01_counts(made):
 def test_a_parameter_that_was_given_to_step_01_belongs_to_its_table(made, tmp_path):
     study, _ = made
     study("DemoSTS", per_level=3)
-    first = Run.open(tmp_path / "tiny.yml", step="01", **{"prompts.per_level": 1})
+    first = Run.open(tmp_path / "study.yml", step="01", **{"prompts.per_level": 1})
     save_prompts(first, prompt_table(first.study))
     assert texts(study("DemoSTS", per_level=3)) == ["one:"]
 

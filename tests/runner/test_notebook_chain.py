@@ -17,7 +17,7 @@ import nbformat
 import pandas as pd
 import pytest
 import yaml
-from tiny import STATIC
+from studies import STATIC
 
 from helpers.runner.notebooks import notebook_paths
 from helpers.study.spec import STEPS

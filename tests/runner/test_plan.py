@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import pandas as pd
-from tiny import STATIC, prompt_rows, tiny_study
+from studies import STATIC, write_study
 
 from helpers.runner.plan import plan_text
 from helpers.study.load import load_study
 from helpers.study.spec import TaskSpec
 from helpers.sweep.cost import plan_table
 from helpers.sweep.counts import text_counts
+from helpers.sweep.quick import given_prompts
 from helpers.sweep.run import sweep_study
 
 
@@ -39,10 +40,10 @@ def test_only_tasks_without_statistics_have_no_text_count() -> None:
 
 def test_cells_of_other_settings_are_not_done(tmp_path) -> None:
     """A prompt and two baselines are computed; with another seed none of them counts."""
-    study = tiny_study(tmp_path, [STATIC], ["DemoSTS"])
-    sweep_study(study, tmp_path / "run", prompt_rows("DemoSTS", "a:"), progress=None)
+    study = write_study(tmp_path, [STATIC], ["DemoSTS"])
+    sweep_study(study, tmp_path / "run", given_prompts(["a:"], ["DemoSTS"]), progress=None)
     assert plan_table(study, tmp_path / "run")["cells_done"].tolist() == [3]
-    other = tiny_study(tmp_path, [STATIC], ["DemoSTS"], seed=7)
+    other = write_study(tmp_path, [STATIC], ["DemoSTS"], seed=7)
     assert plan_table(other, tmp_path / "run")["cells_done"].tolist() == [0]
 
 
@@ -54,7 +55,7 @@ def test_local_task_data_are_counted_instead_of_the_whole_data_set(tmp_path) -> 
     pairs.to_parquet(place / "test.parquet")
     (tmp_path / "p.yml").write_text("STS15: {task: ['One:', 'Two sentences:']}")
     prompts = {"source": "file", "file": str(tmp_path / "p.yml"), "levels": ["task"]}
-    study = tiny_study(tmp_path, [STATIC], ["STS15"], data_root=str(tmp_path / "data"), prompts=prompts)
+    study = write_study(tmp_path, [STATIC], ["STS15"], data_root=str(tmp_path / "data"), prompts=prompts)
     row = plan_table(study, tmp_path / "run").iloc[0]
     assert (row["prompt_runs"], row["texts"], row["mtokens"]) == (2, 24, 24e-6)
     assert "1 tasks x 2 prompts" in plan_text(study, tmp_path / "run")

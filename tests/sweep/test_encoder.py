@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tiny import STATIC
+from studies import STATIC
 
 from helpers.models.load import load_model
 from helpers.study.spec import ModelSpec

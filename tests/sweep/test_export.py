@@ -8,28 +8,29 @@ from typing import Any
 
 import pytest
 from mteb import ResultCache
-from tiny import STATIC, prompt_rows, tiny_study
+from studies import STATIC, write_study
 from tiny_models import random_sentence_transformer
 
 from helpers.sweep import results
 from helpers.sweep.export import export_cells
+from helpers.sweep.quick import given_prompts
 from helpers.sweep.run import sweep_study
 
-ROWS = prompt_rows("DemoSTS", "Sentence:")
+ROWS = given_prompts(["Sentence:"], ["DemoSTS"])
 
 
 @pytest.fixture(scope="module")
 def cells(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Path, dict[str, Any]]]:
     """The cells of one small run, by kind."""
     folder = tmp_path_factory.mktemp("cells")
-    study = tiny_study(folder, [STATIC], ["DemoSTS"])
+    study = write_study(folder, [STATIC], ["DemoSTS"])
     sweep_study(study, folder / "run", ROWS, progress=None)
     return {record["kind"]: (path, record) for path, record in results.current_cells(study, folder / "run", ROWS)}
 
 
 def exported(folder: Path, cell: tuple[Path, dict[str, Any]], model: dict[str, Any], **keys: Any) -> str:
     """The path below `results` of a cell, had it been computed with these settings."""
-    study = tiny_study(folder, [STATIC | model], ["DemoSTS"], **keys)
+    study = write_study(folder, [STATIC | model], ["DemoSTS"], **keys)
     assert export_cells(study, folder, [cell]) == 1
     (path,) = [p for p in (folder / "results").rglob("*.json") if p.name != "model_meta.json"]
     return path.relative_to(folder / "results").as_posix()
@@ -69,7 +70,7 @@ def test_two_labels_of_one_model_do_not_overwrite_each_other(tmp_path: Path) -> 
         {"name": "tiny", "label": label, "weights": weights, "max_length": length}
         for label, length in (("whole", None), ("short", 6), ("again", None))
     ]
-    study, folder = tiny_study(tmp_path, models, ["DemoSTS"], baselines=["default"]), tmp_path / "run"
+    study, folder = write_study(tmp_path, models, ["DemoSTS"], baselines=["default"]), tmp_path / "run"
     sweep_study(study, folder, ROWS, progress=None)
     assert results.export_mteb(study, folder, ROWS) == 4  # the third label is the first one once more
     files = list((folder / "results").rglob("DemoSTS.json"))
@@ -79,20 +80,20 @@ def test_two_labels_of_one_model_do_not_overwrite_each_other(tmp_path: Path) -> 
 
 
 def test_an_export_removes_only_what_an_earlier_one_wrote(tmp_path: Path) -> None:
-    study, folder = tiny_study(tmp_path, [STATIC], ["DemoSTS"]), tmp_path / "run"
+    study, folder = write_study(tmp_path, [STATIC], ["DemoSTS"]), tmp_path / "run"
     sweep_study(study, folder, ROWS, progress=None)
     results.export_mteb(study, folder, ROWS)
     other = folder / "results" / "org__model" / "1" / "STS15.json"
     other.parent.mkdir(parents=True)
     other.write_text("{}", encoding="utf-8")
-    assert results.export_mteb(study, folder, prompt_rows("DemoSTS")) == 2
+    assert results.export_mteb(study, folder, given_prompts([], ["DemoSTS"])) == 2
     assert len(list((folder / "results").rglob("DemoSTS.json"))) == 2 and other.is_file()
 
 
 def test_stock_mteb_reads_prompts_where_it_is_asked_for_experiments(tmp_path: Path) -> None:
     weights = f"path:{random_sentence_transformer(tmp_path, 'bert')}"
     models = [{"name": "tiny", "label": f"{n}", "weights": weights, "max_length": n} for n in (None, 8)]
-    study, folder = tiny_study(tmp_path, models, ["DemoSTS"]), tmp_path / "run"
+    study, folder = write_study(tmp_path, models, ["DemoSTS"]), tmp_path / "run"
     sweep_study(study, folder, ROWS, progress=None)
     assert results.export_mteb(study, folder, ROWS) == 6
     cache = ResultCache(folder)

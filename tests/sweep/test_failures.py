@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from tiny import STATIC, prompt_rows, tiny_study
+from studies import STATIC, write_study
 from tiny_models import plain
 
 import helpers.study.run
@@ -26,6 +26,7 @@ from helpers.base.network import may_pass, reason_behind
 from helpers.sweep import results
 from helpers.sweep import score as sweep_score
 from helpers.sweep.group import run_group
+from helpers.sweep.quick import given_prompts
 from helpers.sweep.run import sweep_study
 
 SWEEP = (
@@ -36,10 +37,10 @@ SWEEP = (
 
 
 def in_a_process(before: str, folder: Path, prompts: pd.DataFrame, **environment: str) -> str:
-    """Run the sweep of `folder/tiny.yml` in a process of its own, after some statements; its output."""
+    """Run the sweep of `folder/study.yml` in a process of its own, after some statements; its output."""
     with base_files.replacing(folder / "prompts.parquet") as temporary:
         prompts.to_parquet(temporary)
-    arguments = [str(folder / name) for name in ("tiny.yml", "run", "prompts.parquet")]
+    arguments = [str(folder / name) for name in ("study.yml", "run", "prompts.parquet")]
     done = subprocess.run(
         [sys.executable, "-c", before + SWEEP, *arguments],
         capture_output=True,
@@ -64,8 +65,8 @@ def test_a_prompt_whose_vectors_are_not_numbers_or_all_zero_fails_alone(
         return torch.from_numpy(vectors)
 
     monkeypatch.setattr(model.st, "encode", encode)
-    study = tiny_study(tmp_path, [model.spec.model_dump()], ["DemoSTS"], baselines=["none"])
-    rows = prompt_rows("DemoSTS", "good:", "nan:", "zero:", "fine:")
+    study = write_study(tmp_path, [model.spec.model_dump()], ["DemoSTS"], baselines=["none"])
+    rows = given_prompts(["good:", "nan:", "zero:", "fine:"], ["DemoSTS"])
     report = run_group(study, tmp_path, rows, study.models[0], study.tasks[0], model)
     assert (report.done, report.failed) == (3, 2)
     scores = results.scores_table(study, tmp_path, rows).set_index("prompt")
@@ -85,16 +86,16 @@ def test_out_of_memory_in_one_group_leaves_the_others(tmp_path: Path, monkeypatc
         return real(encoder, task, cell)
 
     monkeypatch.setattr("helpers.sweep.compute.evaluate", evaluate)
-    study = tiny_study(tmp_path, [STATIC], ["DemoSTS"], baselines=["none"])
-    report = sweep_study(study, tmp_path / "run", prompt_rows("DemoSTS", "a:", "b:", "c:"), progress=None)[0]
+    study = write_study(tmp_path, [STATIC], ["DemoSTS"], baselines=["none"])
+    report = sweep_study(study, tmp_path / "run", given_prompts(["a:", "b:", "c:"], ["DemoSTS"]), progress=None)[0]
     assert (report.done, report.failed) == (3, 1) and "out of memory" in report.reasons[0]
 
 
 def test_a_full_disk_is_named_and_the_next_run_completes_the_table(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    study = tiny_study(tmp_path, [STATIC], ["DemoSTS"], baselines=["none"], sweep={"retries": 0})
-    rows = prompt_rows("DemoSTS", *(f"prompt {n}:" for n in range(6)))
+    study = write_study(tmp_path, [STATIC], ["DemoSTS"], baselines=["none"], sweep={"retries": 0})
+    rows = given_prompts([f"prompt {n}:" for n in range(6)], ["DemoSTS"])
     real, written = os.fsync, []
 
     def fsync(handle: int) -> None:
@@ -153,8 +154,8 @@ def test_data_that_hold_no_text_fail_alone(tmp_path: Path, task: str, file: str,
     (tmp_path / "data" / task).mkdir(parents=True)
     pd.DataFrame(columns).to_parquet(tmp_path / "data" / task / f"{file}.parquet")
     broken = {"name": task, "subsets": ["deu-eng"] if task == "Tatoeba" else None}
-    study = tiny_study(tmp_path, [STATIC], [broken, "DemoSTS"], data_root=str(tmp_path / "data"))
-    prompts = pd.concat([prompt_rows(t, "a:", "b:") for t in (task, "DemoSTS")], ignore_index=True)
+    study = write_study(tmp_path, [STATIC], [broken, "DemoSTS"], data_root=str(tmp_path / "data"))
+    prompts = given_prompts(["a:", "b:"], [task, "DemoSTS"])
     failed = {r.task: r.failed for r in sweep_study(study, tmp_path / "run", prompts, progress=None)}
     assert failed == {task: 4, "DemoSTS": 0}
     table = results.scores_table(study, tmp_path / "run", prompts).set_index("task")
@@ -163,10 +164,10 @@ def test_data_that_hold_no_text_fail_alone(tmp_path: Path, task: str, file: str,
 
 def test_offline_opens_no_connection_at_all(tmp_path: Path) -> None:
     models = [STATIC, {"name": "BAAI/bge-small-en-v1.5"}, {"name": "some/model", "weights": "hub:some/model"}]
-    study = tiny_study(
+    study = write_study(
         tmp_path, models, ["STS15", "DemoSTS"], sweep={"offline": True, "retries": 0}, baselines=["none"]
     )
-    rows = pd.concat([prompt_rows(t, "a:") for t in ("STS15", "DemoSTS")], ignore_index=True)
+    rows = given_prompts(["a:"], ["STS15", "DemoSTS"])
     noted = str(tmp_path / "connections")
     guard = (
         "import socket, mteb\n"  # the Hub's libraries are imported before the study is read, as in a notebook
@@ -183,8 +184,8 @@ def test_offline_opens_no_connection_at_all(tmp_path: Path) -> None:
 
 def test_two_processes_on_one_folder_compute_every_cell_once(tmp_path: Path) -> None:
     tasks = ["DemoSTS", "DemoTopicClassification", "DemoRetrieval"]
-    study = tiny_study(tmp_path, [STATIC], tasks, baselines=["none"])
-    rows = pd.concat([prompt_rows(t, "a:", "b:", "c:") for t in tasks], ignore_index=True)
+    study = write_study(tmp_path, [STATIC], tasks, baselines=["none"])
+    rows = given_prompts(["a:", "b:", "c:"], tasks)
     with ThreadPoolExecutor(2) as pool:
         said = list(pool.map(lambda _: in_a_process("", tmp_path, rows), range(2)))
     computed = [int(n) for output in said for n in re.findall(r"(\d+) computed", output)]
@@ -213,8 +214,8 @@ def test_the_hubs_503_is_tried_again_with_growing_pauses_then_recorded(tmp_path:
     hub = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Unavailable)
     threading.Thread(target=hub.serve_forever, daemon=True).start()
     models = [{"name": "org/gone", "weights": "hub:org/gone"}, STATIC]
-    study = tiny_study(tmp_path, models, ["DemoSTS"], baselines=["none"])
-    rows = prompt_rows("DemoSTS", "a:")
+    study = write_study(tmp_path, models, ["DemoSTS"], baselines=["none"])
+    rows = given_prompts(["a:"], ["DemoSTS"])
     # huggingface_hub makes the pauses; here they are only noted, because they sum up to 23 s per file.
     before = "import time; time.sleep = lambda s: print('pause', s)\n"
     said = in_a_process(before, tmp_path, rows, HF_HUB_OFFLINE="0", HF_ENDPOINT=f"http://127.0.0.1:{hub.server_port}")

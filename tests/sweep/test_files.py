@@ -8,15 +8,16 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from tiny import STATIC, prompt_rows, tiny_study
+from studies import STATIC, write_study
 
 from helpers.study.spec import Study
 from helpers.sweep import results
 from helpers.sweep.files import is_edited, read_cell, write_cell
+from helpers.sweep.quick import given_prompts
 from helpers.sweep.run import sweep_study
 from helpers.sweep.store import group_folder
 
-ROWS = prompt_rows("DemoSTS", "a:")
+ROWS = given_prompts(["a:"], ["DemoSTS"])
 RECORD = {"slot": {}, "identity": {}, "scores": {}, "main_score": 0.607, "prompt": "é\u2028\n"}
 
 
@@ -56,7 +57,7 @@ def test_only_what_was_written_is_read(change: Callable[[Path], None], tmp_path:
 
 def edited_run(folder: Path, stale: str) -> tuple[Study, pd.DataFrame]:
     """A finished run in which one cell's score was then changed by hand, and its scores before that."""
-    study = tiny_study(folder, [STATIC], ["DemoSTS"], sweep={"stale": stale})
+    study = write_study(folder, [STATIC], ["DemoSTS"], sweep={"stale": stale})
     sweep_study(study, folder / "run", ROWS, progress=None)
     scores = results.scores_table(study, folder / "run", ROWS)
     path, record = next(results.current_cells(study, folder / "run", ROWS))

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import spearmanr
-from tiny import MINILM, STATIC, prompt_rows, tiny_study
+from studies import MINILM, STATIC, write_study
 from tiny_models import random_sentence_transformer
 
 from helpers.base.errors import StudyError
@@ -24,6 +24,7 @@ from helpers.study.spec import ModelSpec, TaskSpec
 from helpers.sweep import received as sweep_received
 from helpers.sweep import results
 from helpers.sweep.probe import PROBE_TEXTS
+from helpers.sweep.quick import given_prompts
 from helpers.sweep.run import sweep_study
 from helpers.sweep.store import group_folder
 from helpers.tasks.load import load_task
@@ -80,8 +81,8 @@ def test_the_default_on_real_data_equals_a_plain_mteb_evaluate(
 ) -> None:
     task: dict[str, Any] = {"name": name, "subsets": subsets}
     root = smaller(name, task_data, tmp_path / "data")
-    study = tiny_study(tmp_path, [MINILM], [task], data_root=str(root), baselines=["default"])
-    scores = sweep(study, tmp_path / "run", prompt_rows(name))
+    study = write_study(tmp_path, [MINILM], [task], data_root=str(root), baselines=["default"])
+    scores = sweep(study, tmp_path / "run", given_prompts([], [name]))
     assert scores["status"].tolist() == ["ok"]
     stock = stock_score(MINILM, load_task(TaskSpec(**task), study))
     assert abs(scores["main_score"].item() - stock) <= 1e-6
@@ -96,7 +97,7 @@ def test_a_prompt_gives_the_score_of_stock_mteb_with_the_same_prompt(name: str, 
     spec = {"name": "tiny", "weights": f"path:{random_sentence_transformer(tmp_path, 'bert')}"}
     task = {"name": name, "subsets": ["eng-deu"] if name == "DemoBitextMining" else None}
     write_pairs(tmp_path / "data" / "TwitterSemEval2015")
-    study = tiny_study(
+    study = write_study(
         tmp_path,
         [spec],
         [task],
@@ -104,7 +105,7 @@ def test_a_prompt_gives_the_score_of_stock_mteb_with_the_same_prompt(name: str, 
         data_root=str(tmp_path / "data"),
         baselines=[],
     )
-    ours = sweep(study, tmp_path / "run", prompt_rows(name, "Represent this:"))["main_score"].item()
+    ours = sweep(study, tmp_path / "run", given_prompts(["Represent this:"], [name]))["main_score"].item()
     keys = {f"{name}-query": "Represent this: "} if name == "DemoRetrieval" else {name: "Represent this: "}
     tolerance = 1e-9 if exact else 2e-3 if name in SAMPLED else 1e-5
     assert ours == pytest.approx(stock_score(spec, load_task(study.tasks[0], study), keys), abs=tolerance)
@@ -120,8 +121,8 @@ def write_pairs(folder: Path) -> None:
 
 
 def test_a_second_run_reuses_every_cell_and_embeds_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    study = tiny_study(tmp_path, [STATIC], ["DemoSTS", "DemoRetrieval"])
-    prompts = pd.concat([prompt_rows("DemoSTS", "a:", "b:"), prompt_rows("DemoRetrieval", "c:")])
+    study = write_study(tmp_path, [STATIC], ["DemoSTS", "DemoRetrieval"])
+    prompts = given_prompts({"DemoSTS": ["a:", "b:"], "DemoRetrieval": ["c:"]}, ["DemoSTS", "DemoRetrieval"])
     first = sweep(study, tmp_path / "run", prompts)
 
     import helpers.models.embed
@@ -134,22 +135,22 @@ def test_a_second_run_reuses_every_cell_and_embeds_nothing(tmp_path: Path, monke
 
 
 def test_a_further_prompt_embeds_no_document_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    study = tiny_study(tmp_path, [STATIC], ["DemoRetrieval"])
-    sweep(study, tmp_path / "run", prompt_rows("DemoRetrieval", "a:"))
+    study = write_study(tmp_path, [STATIC], ["DemoRetrieval"])
+    sweep(study, tmp_path / "run", given_prompts(["a:"], ["DemoRetrieval"]))
     seen: list[str] = []
     import helpers.models.embed as embeddings
 
     real = embeddings.encode
     monkeypatch.setattr(embeddings, "encode", lambda model, s, p, role: (seen.extend(s), real(model, s, p, role))[1])
-    sweep(study, tmp_path / "run", prompt_rows("DemoRetrieval", "a:", "b:"))
+    sweep(study, tmp_path / "run", given_prompts(["a:", "b:"], ["DemoRetrieval"]))
     embedded = [s for s in seen if not s.endswith(PROBE_TEXTS)]
     assert len(embedded) == 128 and all(s.startswith("b: ") for s in embedded)
 
 
 def test_prompts_that_mteb_would_put_into_one_folder_stay_apart(tmp_path: Path) -> None:
     texts = ["Query:", "Query?", "Query_"]
-    study = tiny_study(tmp_path, [STATIC], ["DemoSTS"], baselines=["none"])
-    prompts = prompt_rows("DemoSTS", *texts)
+    study = write_study(tmp_path, [STATIC], ["DemoSTS"], baselines=["none"])
+    prompts = given_prompts(texts, ["DemoSTS"])
     scores = sweep(study, tmp_path / "run", prompts)
     assert scores[scores["kind"] == "prompt"]["main_score"].nunique() == 3
     assert results.export_mteb(study, tmp_path / "run", prompts) == 4
@@ -159,8 +160,8 @@ def test_prompts_that_mteb_would_put_into_one_folder_stay_apart(tmp_path: Path) 
 def test_an_export_is_read_by_stock_mteb_with_the_same_scores(tmp_path: Path) -> None:
     from mteb.cache import ResultCache
 
-    study = tiny_study(tmp_path, [STATIC], ["DemoSTS"])
-    prompts = prompt_rows("DemoSTS", "Sentence:")
+    study = write_study(tmp_path, [STATIC], ["DemoSTS"])
+    prompts = given_prompts(["Sentence:"], ["DemoSTS"])
     scores = sweep(study, tmp_path / "run", prompts)
     results.export_mteb(study, tmp_path / "run", prompts)
     loaded = ResultCache(tmp_path / "run").load_results(load_experiments="match_name", require_model_meta=True)
@@ -175,8 +176,8 @@ def test_an_export_is_read_by_stock_mteb_with_the_same_scores(tmp_path: Path) ->
 
 
 def test_no_prompt_reaches_a_document(tmp_path: Path) -> None:
-    study = tiny_study(tmp_path, [STATIC], ["DemoRetrieval"], baselines=["none"])
-    prompts = prompt_rows("DemoRetrieval", "Find it:")
+    study = write_study(tmp_path, [STATIC], ["DemoRetrieval"], baselines=["none"])
+    prompts = given_prompts(["Find it:"], ["DemoRetrieval"])
     sweep(study, tmp_path / "run", prompts)
     inputs = sweep_received.inputs_table(study, tmp_path / "run", prompts)
     prompted = inputs[inputs["kind"] == "prompt"].set_index("side")["string"]
@@ -186,8 +187,8 @@ def test_no_prompt_reaches_a_document(tmp_path: Path) -> None:
 
 def test_bitext_prompts_meet_only_the_side_that_is_searched_with(tmp_path: Path) -> None:
     task = {"name": "DemoBitextMining", "subsets": ["eng-deu"]}
-    study = tiny_study(tmp_path, [STATIC], [task], baselines=["none"])
-    prompts = prompt_rows("DemoBitextMining", "Translate:")
+    study = write_study(tmp_path, [STATIC], [task], baselines=["none"])
+    prompts = given_prompts(["Translate:"], ["DemoBitextMining"])
     sweep(study, tmp_path / "run", prompts)
     inputs = sweep_received.inputs_table(study, tmp_path / "run", prompts)
     prompted = inputs[inputs["kind"] == "prompt"].set_index("side")["string"]
@@ -196,15 +197,15 @@ def test_bitext_prompts_meet_only_the_side_that_is_searched_with(tmp_path: Path)
 
 
 def test_clustering_scores_do_not_depend_on_the_order_of_prompts(tmp_path: Path) -> None:
-    study = tiny_study(tmp_path, [STATIC], ["DemoTopicClustering"], baselines=["none"])
-    one = sweep(study, tmp_path / "one", prompt_rows("DemoTopicClustering", "a:", "b:"))
-    two = sweep(study, tmp_path / "two", prompt_rows("DemoTopicClustering", "b:", "a:"))
+    study = write_study(tmp_path, [STATIC], ["DemoTopicClustering"], baselines=["none"])
+    one = sweep(study, tmp_path / "one", given_prompts(["a:", "b:"], ["DemoTopicClustering"]))
+    two = sweep(study, tmp_path / "two", given_prompts(["b:", "a:"], ["DemoTopicClustering"]))
     pd.testing.assert_series_equal(one.set_index("prompt_id")["main_score"], two.set_index("prompt_id")["main_score"])
 
 
 def test_a_truncated_result_is_moved_aside_and_computed_again(tmp_path: Path) -> None:
-    study = tiny_study(tmp_path, [STATIC], ["DemoSTS"])
-    prompts = prompt_rows("DemoSTS", "a:")
+    study = write_study(tmp_path, [STATIC], ["DemoSTS"])
+    prompts = given_prompts(["a:"], ["DemoSTS"])
     first = sweep(study, tmp_path / "run", prompts)
     place = group_folder(tmp_path / "run", study.models[0], study.tasks[0])
     victim = sorted(place.glob("*.json"))[0]
@@ -217,8 +218,8 @@ def test_a_truncated_result_is_moved_aside_and_computed_again(tmp_path: Path) ->
 
 
 def test_changed_data_never_serve_an_old_score(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    study = tiny_study(tmp_path, [STATIC], ["DemoSTS"], baselines=["none"])
-    prompts = prompt_rows("DemoSTS", "a:")
+    study = write_study(tmp_path, [STATIC], ["DemoSTS"], baselines=["none"])
+    prompts = given_prompts(["a:"], ["DemoSTS"])
     sweep(study, tmp_path / "run", prompts)
     import helpers.tasks.demo as demo
 
@@ -233,8 +234,8 @@ def test_changed_data_never_serve_an_old_score(tmp_path: Path, monkeypatch: pyte
 
 def test_a_task_without_data_fails_alone_and_says_why(tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
-    study = tiny_study(tmp_path, [STATIC], ["STS15", "DemoSTS"], data_root=str(tmp_path / "data"), baselines=["none"])
-    prompts = pd.concat([prompt_rows("STS15", "a:"), prompt_rows("DemoSTS", "a:")])
+    study = write_study(tmp_path, [STATIC], ["STS15", "DemoSTS"], data_root=str(tmp_path / "data"), baselines=["none"])
+    prompts = given_prompts(["a:"], ["STS15", "DemoSTS"])
     scores = sweep(study, tmp_path / "run", prompts)
     status = scores.groupby("task")["status"].unique().map(list).to_dict()
     assert status == {"DemoSTS": ["ok"], "STS15": ["failed"]}
@@ -250,14 +251,14 @@ def test_killed_in_the_middle_the_next_run_ends_with_the_undisturbed_table(tmp_p
         "sweep_study(load_study(sys.argv[1]), Path(sys.argv[2]), pd.read_parquet(sys.argv[3]))"
     )
     tasks = ["DemoSTS", "DemoTopicClustering", "DemoRetrieval"]
-    study = tiny_study(tmp_path, [STATIC], tasks)
-    prompts = pd.concat([prompt_rows(t, *(f"prompt {n}:" for n in range(12))) for t in tasks], ignore_index=True)
+    study = write_study(tmp_path, [STATIC], tasks)
+    prompts = given_prompts([f"prompt {n}:" for n in range(12)], tasks)
     prompts.to_parquet(tmp_path / "prompts.parquet")
     command = [
         sys.executable,
         "-c",
         program,
-        str(tmp_path / "tiny.yml"),
+        str(tmp_path / "study.yml"),
         str(tmp_path / "run"),
         str(tmp_path / "prompts.parquet"),
     ]
@@ -278,8 +279,8 @@ def test_killed_in_the_middle_the_next_run_ends_with_the_undisturbed_table(tmp_p
 
 
 def test_a_cell_file_is_readable_json_with_its_identity(tmp_path: Path) -> None:
-    study = tiny_study(tmp_path, [STATIC], ["DemoSTS"], baselines=["none"])
-    sweep(study, tmp_path / "run", prompt_rows("DemoSTS", "a:"))
+    study = write_study(tmp_path, [STATIC], ["DemoSTS"], baselines=["none"])
+    sweep(study, tmp_path / "run", given_prompts(["a:"], ["DemoSTS"]))
     place = group_folder(tmp_path / "run", study.models[0], study.tasks[0])
     records = [json.loads(p.read_text(encoding="utf-8")) for p in place.glob("*-*.json")]
     assert {r["identity"]["prefixes"][2] for r in records} == {"a: ", ""}
@@ -288,8 +289,8 @@ def test_a_cell_file_is_readable_json_with_its_identity(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["DemoRetrieval", "DemoTopicClassification"])
 def test_the_mean_of_a_cells_units_is_its_score(name: str, tmp_path: Path) -> None:
-    study = tiny_study(tmp_path, [STATIC], [name], baselines=["none"])
-    prompts = prompt_rows(name, "a:")
+    study = write_study(tmp_path, [STATIC], [name], baselines=["none"])
+    prompts = given_prompts(["a:"], [name])
     scores = sweep(study, tmp_path / "run", prompts).set_index("prompt_id")["main_score"]
     units = results.query_scores_table(study, tmp_path / "run", prompts)
     means = units.groupby("prompt_id")["score"].mean()
@@ -297,8 +298,8 @@ def test_the_mean_of_a_cells_units_is_its_score(name: str, tmp_path: Path) -> No
 
 
 def test_the_cosines_of_the_pairs_of_an_sts_cell_order_them_as_its_score_says(tmp_path: Path) -> None:
-    study = tiny_study(tmp_path, [STATIC], ["DemoSTS"], baselines=["none"])
-    prompts = prompt_rows("DemoSTS", "a:")
+    study = write_study(tmp_path, [STATIC], ["DemoSTS"], baselines=["none"])
+    prompts = given_prompts(["a:"], ["DemoSTS"])
     scores = sweep(study, tmp_path / "run", prompts).set_index("prompt_id")["main_score"]
     units = results.query_scores_table(study, tmp_path / "run", prompts)
     assert units.groupby("prompt_id").size().tolist() == [168, 168]  # pairs

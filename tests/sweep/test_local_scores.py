@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from datasets import Dataset, DatasetDict
 from local_tasks import DOCUMENTS, PAIRS, QRELS, QUERIES, TASKS, TOP_RANKED, spec, tables, write
-from tiny import STATIC, prompt_rows, tiny_study
+from studies import STATIC, write_study
 
 from helpers.models.load import load_model
 from helpers.runner.plan import plan_text
@@ -20,6 +20,7 @@ from helpers.sweep.cost import plan_table
 from helpers.sweep.counts import text_counts
 from helpers.sweep.encoder import SweepEncoder
 from helpers.sweep.files import read_cell
+from helpers.sweep.quick import given_prompts
 from helpers.sweep.run import sweep_study
 
 
@@ -38,7 +39,7 @@ def stock(name: str, dataset: Any, subsets: list[str] | None = None) -> dict[tup
 
 def swept(study: Study, folder: Path) -> dict[tuple[str, str], float]:
     """Scores by split and subset of the sweep's baseline "none"."""
-    reports = sweep_study(study, folder, prompt_rows("none of these"), progress=None)
+    reports = sweep_study(study, folder, given_prompts([], []), progress=None)
     assert [r.reasons for r in reports] == [[]] * len(reports)
     found = {}
     for path in (folder / "cells").rglob("*-*.json"):
@@ -49,7 +50,7 @@ def swept(study: Study, folder: Path) -> dict[tuple[str, str], float]:
 
 
 def study_of(tmp_path: Path, *tasks: dict[str, Any]) -> Study:
-    return tiny_study(tmp_path, [STATIC], list(tasks), data_root=str(tmp_path / "data"), baselines=["none"])
+    return write_study(tmp_path, [STATIC], list(tasks), data_root=str(tmp_path / "data"), baselines=["none"])
 
 
 def searched(qrels: dict[str, dict[str, int]], candidates: Any = None) -> dict[str, Any]:
@@ -136,7 +137,7 @@ def test_one_task_with_bad_data_does_not_keep_the_others_from_the_plan(tmp_path)
     write(tmp_path / "data", TASKS["Reranking"], tables("Retrieval"))
     (tmp_path / "p.yml").write_text(f"{{STS15: {{task: ['One:']}}, {TASKS['Reranking']}: {{task: ['One:']}}}}")
     prompts = {"source": "file", "file": str(tmp_path / "p.yml"), "levels": ["task"]}
-    study = tiny_study(
+    study = write_study(
         tmp_path,
         [STATIC],
         [spec("STS"), spec("Reranking")],
@@ -157,5 +158,5 @@ def test_the_reason_of_a_failed_cell_says_what_was_being_done(tmp_path, monkeypa
     write(tmp_path / "data", "STS15", tables("STS"))
     monkeypatch.setattr("mteb.abstasks.sts.AbsTaskSTS.evaluate", fail)
     study = study_of(tmp_path, spec("STS"))
-    (report,) = sweep_study(study, tmp_path / "run", prompt_rows("none of these"), progress=None)
+    (report,) = sweep_study(study, tmp_path / "run", given_prompts([], []), progress=None)
     assert report.reasons == ["evaluating STS15 (default, test): ValueError: Found array with 0 sample(s)"]

@@ -10,7 +10,7 @@ import pytest
 from datasets import Dataset
 from datasets.arrow_dataset import Column
 from mteb._create_dataloaders import create_dataloader
-from tiny import STATIC
+from studies import STATIC
 
 import helpers
 from helpers.models.application import Prefixes

@@ -22,7 +22,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from datasets import Dataset
-from tiny import STATIC, prompt_rows, tiny_study
+from studies import STATIC, write_study
 from tiny_models import instruct, plain, random_sentence_transformer
 
 from helpers.models.application import Prefixes, prefixes, stock_prefix
@@ -35,6 +35,7 @@ from helpers.sweep.cell import make_cells
 from helpers.sweep.encoder import SweepEncoder
 from helpers.sweep.files import read_cell
 from helpers.sweep.group import run_group
+from helpers.sweep.quick import given_prompts
 from helpers.sweep.run import sweep_study
 from helpers.sweep.store import group_folder
 from helpers.tasks.demo import DemoRetrieval, DemoSTS, read_jsonl
@@ -62,8 +63,8 @@ def entered(model: LoadedModel, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 def group(model: LoadedModel, task: str, folder: Path, *prompts: str, **keys: Any) -> list[dict[str, Any]]:
     """The records of one (model, task) group after a sweep."""
-    study = tiny_study(folder, [model.spec.model_dump()], [task], **keys)
-    report = run_group(study, folder, prompt_rows(task, *prompts), study.models[0], study.tasks[0], model)
+    study = write_study(folder, [model.spec.model_dump()], [task], **keys)
+    report = run_group(study, folder, given_prompts(prompts, [task]), study.models[0], study.tasks[0], model)
     assert report.failed == 0, report.reasons
     place = group_folder(folder, study.models[0], study.tasks[0])
     return [r for p in sorted(place.glob("*-*.json")) if (r := read_cell(p)) is not None]
@@ -71,8 +72,8 @@ def group(model: LoadedModel, task: str, folder: Path, *prompts: str, **keys: An
 
 def test_t3_a_long_prompt_with_line_breaks_is_stored_and_exported(tmp_path: Path) -> None:
     prompt = "检索与问题最相关的段落\n" * 12  # 144 characters, 408 bytes: too long for a folder's name
-    study = tiny_study(tmp_path, [STATIC], ["DemoSTS"], baselines=["none"])
-    rows = prompt_rows("DemoSTS", prompt)
+    study = write_study(tmp_path, [STATIC], ["DemoSTS"], baselines=["none"])
+    rows = given_prompts([prompt], ["DemoSTS"])
     sweep_study(study, tmp_path / "run", rows, progress=None)
     assert results.export_mteb(study, tmp_path / "run", rows) == 2
     assert prompt in results.scores_table(study, tmp_path / "run", rows)["prompt"].tolist()
@@ -93,12 +94,12 @@ def test_t3_a_long_prompt_with_line_breaks_is_stored_and_exported(tmp_path: Path
 )
 def test_t4_whatever_can_move_a_score_is_part_of_a_cells_identity(change: dict[str, Any], tmp_path: Path) -> None:
     path = random_sentence_transformer(tmp_path, "bert")
-    task, rows = load_task(TaskSpec(name="DemoSTS")), prompt_rows("DemoSTS", "a:")
+    task, rows = load_task(TaskSpec(name="DemoSTS")), given_prompts(["a:"], ["DemoSTS"])
 
     def stem(model: dict[str, Any] | None = None, prompts: dict[str, Any] | None = None, **keys: Any) -> str:
         given = {"name": "tiny", "weights": f"path:{path}"} | (model or {})
         source = {"source": "file", "file": "data/demo/prompts.yml"} | (prompts or {})
-        study = tiny_study(tmp_path, [given], ["DemoSTS"], prompts=source, baselines=[], **keys)
+        study = write_study(tmp_path, [given], ["DemoSTS"], prompts=source, baselines=[], **keys)
         (cell,) = make_cells(study, load_model(study.models[0]), task, study.tasks[0], rows)
         return cell.stem
 
@@ -108,8 +109,8 @@ def test_t4_whatever_can_move_a_score_is_part_of_a_cells_identity(change: dict[s
 def test_t6_prompts_that_mteb_averages_keep_a_row_each(tmp_path: Path) -> None:
     from mteb.cache import ResultCache
 
-    study = tiny_study(tmp_path, [STATIC], ["DemoSTS"], baselines=["default"])
-    rows = prompt_rows("DemoSTS", "Sentence:", "Weather report:")
+    study = write_study(tmp_path, [STATIC], ["DemoSTS"], baselines=["default"])
+    rows = given_prompts(["Sentence:", "Weather report:"], ["DemoSTS"])
     sweep_study(study, tmp_path / "run", rows, progress=None)
     results.export_mteb(study, tmp_path / "run", rows)
     naive = ResultCache(tmp_path / "run").load_results(load_experiments="match_name", require_model_meta=True)

@@ -3,14 +3,14 @@
 import pandas as pd
 import pytest
 import yaml
-from tiny import MINILM, STATIC
+from studies import MINILM, STATIC
 
 import helpers as h
 from helpers.base.errors import StudyError
 from helpers.models.given import _OBJECTS
 from helpers.models.load import load_model
 from helpers.study.spec import ModelSpec
-from helpers.sweep.quick import prompt_records
+from helpers.sweep.quick import given_prompts
 from helpers.sweep.run import sweep_study
 
 FAQ = [
@@ -128,14 +128,14 @@ def test_an_mteb_task_object_and_a_model_of_the_study_file_are_taken(tmp_path):
     ],
 )
 def test_prompts_in_any_form_are_taken_as_they_are(given, tasks, rows):
-    assert [(r["task"], r["text"]) for r in prompt_records(given, tasks)] == rows
+    assert [tuple(row) for row in given_prompts(given, tasks)[["task", "text"]].values] == rows
 
 
 def test_prompts_of_a_file_are_taken_as_they_are(tmp_path):
     (tmp_path / "p.csv").write_text('text\n" NA "\nnull\n', encoding="utf-8")
     (tmp_path / "p.yml").write_text(yaml.safe_dump({"A": {"task": [" x"]}}), encoding="utf-8")
-    assert [r["text"] for r in prompt_records(tmp_path / "p.csv", ["A"])] == [" NA ", "null"]
-    assert [r["text"] for r in prompt_records(str(tmp_path / "p.yml"), ["A"])] == [" x"]
+    assert list(given_prompts(tmp_path / "p.csv", ["A"])["text"]) == [" NA ", "null"]
+    assert list(given_prompts(str(tmp_path / "p.yml"), ["A"])["text"]) == [" x"]
 
 
 WRONG = {

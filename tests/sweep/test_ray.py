@@ -10,12 +10,13 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from tiny import STATIC, prompt_rows, tiny_study
+from studies import STATIC, write_study
 
 from helpers.base.errors import StudyError
 from helpers.study.spec import Study
 from helpers.study.sweep import RaySpec
 from helpers.sweep import run as executors
+from helpers.sweep.quick import given_prompts
 from helpers.sweep.ray import Files, changes, gpus_per_task, init_arguments
 from helpers.sweep.results import scores_table
 from helpers.sweep.run import sweep_study
@@ -26,11 +27,11 @@ MODELS = [STATIC, STATIC | {"label": "again"}]
 
 @pytest.fixture(scope="module")
 def prompts() -> pd.DataFrame:
-    return pd.concat([prompt_rows(t, *(f"prompt {n}:" for n in range(4))) for t in TASKS], ignore_index=True)
+    return given_prompts([f"prompt {n}:" for n in range(4)], TASKS)
 
 
 def study_with(folder: Path, tasks: list[str | dict[str, Any]], **sweep: Any) -> Study:
-    return tiny_study(folder, MODELS, tasks, sweep=sweep)
+    return write_study(folder, MODELS, tasks, sweep=sweep)
 
 
 def table(study: Study, folder: Path, prompts: pd.DataFrame, progress: Any = None) -> pd.DataFrame:
@@ -126,7 +127,7 @@ def test_without_the_package_the_message_says_how_to_install_it(
 ) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(StudyError, match=r"pip install .*\[ray\]"):
-        sweep_study(study_with(tmp_path, ["DemoSTS"], executor="ray"), tmp_path / "run", prompt_rows("DemoSTS"))
+        sweep_study(study_with(tmp_path, ["DemoSTS"], executor="ray"), tmp_path / "run", given_prompts([], ["DemoSTS"]))
 
 
 def test_the_study_comes_before_the_environment_and_both_before_a_new_cluster(tmp_path: Path) -> None:

@@ -12,11 +12,12 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from filelock import FileLock
-from tiny import STATIC, prompt_rows, tiny_study
+from studies import STATIC, write_study
 
 from helpers.base.progress import Say
 from helpers.study.load import load_study
 from helpers.sweep.processes import in_processes, worker_count
+from helpers.sweep.quick import given_prompts
 from helpers.sweep.results import scores_table
 from helpers.sweep.run import sweep_study, work_list
 from helpers.sweep.store import GroupReport, group_folder
@@ -55,10 +56,10 @@ def test_the_longest_groups_come_first() -> None:
 
 def test_two_processes_give_the_table_of_one(tmp_path: Path) -> None:
     tasks = ["DemoSTS", "DemoRetrieval"]
-    prompts = pd.concat([prompt_rows(t, "a:", "b:") for t in tasks], ignore_index=True)
+    prompts = given_prompts(["a:", "b:"], tasks)
     tables = []
     for workers in (1, 2):
-        study = tiny_study(tmp_path, [STATIC], tasks, sweep={"workers": workers})
+        study = write_study(tmp_path, [STATIC], tasks, sweep={"workers": workers})
         sweep_study(study, tmp_path / f"run{workers}", prompts, progress=None)
         tables.append(scores_table(study, tmp_path / f"run{workers}", prompts).drop(columns="seconds"))
     pd.testing.assert_frame_equal(*tables)
@@ -68,7 +69,7 @@ def test_a_group_that_kills_every_worker_takes_no_other_one_along(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A pool that holds the deadly group breaks before it gives anything back."""
-    study = tiny_study(tmp_path, [STATIC], ["DemoSTS", "DemoRetrieval"])
+    study = write_study(tmp_path, [STATIC], ["DemoSTS", "DemoRetrieval"])
     deadly, other = work_list(study)
     pools: list[int] = []
 
@@ -79,7 +80,7 @@ def test_a_group_that_kills_every_worker_takes_no_other_one_along(
         yield from ((group, GroupReport(group[0].label, group[1].name, done=3)) for group in groups)
 
     monkeypatch.setattr("helpers.sweep.processes._one_pool", one_pool)
-    prompts = prompt_rows(deadly[1].name, "a:")
+    prompts = given_prompts(["a:"], [deadly[1].name])
     work = Work(study, tmp_path / "run", prompts, {})
     found = {group[1].name: report for group, report in in_processes(work, [deadly, other], print)}
     assert pools == [2, 2, 1, 1] and found[other[1].name].done == 3
@@ -97,12 +98,12 @@ def test_one_process_goes_model_by_model() -> None:
 def test_two_commands_on_one_run_folder_share_its_groups(tmp_path: Path) -> None:
     tasks = ["DemoSTS", "DemoRetrieval", "DemoTopicClassification"]
     texts = [f"prompt {n}:" for n in range(4)]
-    prompts = pd.concat([prompt_rows(t, *texts) for t in tasks], ignore_index=True)
+    prompts = given_prompts(texts, tasks)
     prompts.to_parquet(tmp_path / "prompts.parquet")
     models = [STATIC, STATIC | {"label": "again"}]
-    study = tiny_study(tmp_path, models, list(tasks), baselines=["none"])
+    study = write_study(tmp_path, models, list(tasks), baselines=["none"])
     command = [sys.executable, "-c", ONE_OF_TWO]
-    arguments = [str(tmp_path / name) for name in ("tiny.yml", "run", "prompts.parquet")]
+    arguments = [str(tmp_path / name) for name in ("study.yml", "run", "prompts.parquet")]
     with ExitStack() as held:
         for group in work_list(study):
             place = group_folder(tmp_path / "run", *group)
@@ -116,7 +117,7 @@ def test_two_commands_on_one_run_folder_share_its_groups(tmp_path: Path) -> None
     assert min(computed) > 0 and sum(computed) == 6 * 5  # both worked, and no cell was computed twice
     for reports in found:
         assert [done + reused for done, reused, _ in reports] == [5] * 6  # each knows of every group
-    alone = tiny_study(tmp_path / "alone", models, list(tasks), baselines=["none"])
+    alone = write_study(tmp_path / "alone", models, list(tasks), baselines=["none"])
     sweep_study(alone, tmp_path / "alone" / "run", prompts, progress=None)
     tables = [
         scores_table(s, f / "run", prompts).drop(columns="seconds")
@@ -126,8 +127,8 @@ def test_two_commands_on_one_run_folder_share_its_groups(tmp_path: Path) -> None
 
 
 def test_without_waiting_a_group_that_another_process_holds_is_left_to_it(tmp_path: Path) -> None:
-    study = tiny_study(tmp_path, [STATIC], ["DemoSTS", "DemoRetrieval"], baselines=["none"])
-    prompts = pd.concat([prompt_rows("DemoSTS"), prompt_rows("DemoRetrieval")])
+    study = write_study(tmp_path, [STATIC], ["DemoSTS", "DemoRetrieval"], baselines=["none"])
+    prompts = given_prompts([], [])
     place = group_folder(tmp_path / "run", study.models[0], study.tasks[0])
     place.mkdir(parents=True)
     lines: list[str] = []

@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tiny import STATIC, prompt_rows, tiny_study
+from studies import STATIC, write_study
 
 from helpers.base.errors import StudyError
 from helpers.runner.cli import main
+from helpers.sweep.quick import given_prompts
 from helpers.sweep.results import scores_table
 from helpers.sweep.run import sweep_study
 from helpers.sweep.scaling import Cost, makespan, measured_costs, saturation, scaling_table
@@ -65,17 +66,17 @@ def test_no_gpu_is_an_error() -> None:
 
 
 def test_the_costs_of_a_run_come_from_its_notes(tmp_path: Path) -> None:
-    study = tiny_study(tmp_path, [STATIC], ["DemoSTS"])
+    study = write_study(tmp_path, [STATIC], ["DemoSTS"])
     assert measured_costs(study, tmp_path / "run") is None
-    sweep_study(study, tmp_path / "run", prompt_rows("DemoSTS", "a:", "b:"), progress=None)
+    sweep_study(study, tmp_path / "run", given_prompts(["a:", "b:"], ["DemoSTS"]), progress=None)
     note = read_note(group_folder(tmp_path / "run", study.models[0], study.tasks[0]))
     assert note is not None and (note.finished, note.computed, note.failed) == (4, 4, 0)
     found = measured_costs(study, tmp_path / "run")
     assert found == [Cost("static", "DemoSTS", pytest.approx(note.seconds))]
-    sweep_study(study, tmp_path / "run", prompt_rows("DemoSTS", "a:", "b:"), progress=None)
+    sweep_study(study, tmp_path / "run", given_prompts(["a:", "b:"], ["DemoSTS"]), progress=None)
     assert measured_costs(study, tmp_path / "run") == found  # reading what is there costs nothing
-    sweep_study(study, tmp_path / "run", prompt_rows("DemoSTS", "a:"), progress=None)
-    table = scores_table(study, tmp_path / "run", prompt_rows("DemoSTS", "a:"))
+    sweep_study(study, tmp_path / "run", given_prompts(["a:"], ["DemoSTS"]), progress=None)
+    table = scores_table(study, tmp_path / "run", given_prompts(["a:"], ["DemoSTS"]))
     assert measured_costs(study, tmp_path / "run") == [  # the cell of "b:" lies there, but is no part of it now
         Cost("static", "DemoSTS", pytest.approx(table["seconds"].sum()))
     ]
@@ -95,8 +96,8 @@ def test_a_sweep_from_the_command_line_is_measured(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HELPERS_RUNS", str(tmp_path / "runs"))
-    tiny_study(tmp_path, [STATIC], ["DemoSTS"], baselines=["none"])
-    assert main(["sweep", str(tmp_path / "tiny.yml"), "--no-wait"]) == 0
+    write_study(tmp_path, [STATIC], ["DemoSTS"], baselines=["none"])
+    assert main(["sweep", str(tmp_path / "study.yml"), "--no-wait"]) == 0
     assert capsys.readouterr().out.endswith("1 group: 16 cells computed, 0 reused, 0 failed\n")
-    assert main(["scaling", str(tmp_path / "tiny.yml")]) == 0
+    assert main(["scaling", str(tmp_path / "study.yml")]) == 0
     assert "1 group of 1 model; costs measured in this run" in capsys.readouterr().out

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from tiny import STATIC, prompt_rows, tiny_study
+from studies import STATIC, write_study
 
 from helpers.models.load import load_model
 from helpers.sweep.group import run_group
+from helpers.sweep.quick import given_prompts
 from helpers.sweep.results import scores_table
 from helpers.sweep.run import sweep_study
 from helpers.sweep.stages import cached_model, embed_group
@@ -25,8 +26,8 @@ from helpers.sweep.stages import cached_model, embed_group
     ],
 )
 def test_what_one_stage_embeds_the_other_only_scores(spec: dict[str, str], task: str, tmp_path: Path) -> None:
-    study = tiny_study(tmp_path, [spec], [task])
-    prompts = prompt_rows(task, "a:", "b:", "c:")
+    study = write_study(tmp_path, [spec], [task])
+    prompts = given_prompts(["a:", "b:", "c:"], [task])
     model, place = study.models[0], study.tasks[0]
     folder = tmp_path / "staged"
     first, identity = embed_group(study, folder, prompts, model, place, lambda: load_model(model, folder))

@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from tiny import STATIC, prompt_rows, tiny_study
+from studies import STATIC, write_study
 from tiny_models import random_sentence_transformer
 
 from helpers.base.errors import StudyError
@@ -15,11 +15,12 @@ from helpers.study.spec import Study
 from helpers.sweep import received as sweep_received
 from helpers.sweep import results
 from helpers.sweep import score as sweep_score
+from helpers.sweep.quick import given_prompts
 from helpers.sweep.run import sweep_study
 from helpers.sweep.store import NAME, group_folder
 
 TASK = "DemoTopicClassification"
-ROWS = prompt_rows(TASK, "a:", "b:")
+ROWS = given_prompts(["a:", "b:"], [TASK])
 
 
 def study_of(tmp_path: Path, task: Any = TASK, **keys: Any) -> Study:
@@ -28,7 +29,7 @@ def study_of(tmp_path: Path, task: Any = TASK, **keys: Any) -> Study:
     if not path.exists():
         random_sentence_transformer(tmp_path, "bert")
     model = {"name": "tiny", "weights": f"path:{path}"} | keys.pop("model", {})
-    return tiny_study(tmp_path, [model], [task], baselines=["none"], **keys)
+    return write_study(tmp_path, [model], [task], baselines=["none"], **keys)
 
 
 def shown(study: Study, folder: Path, rows: pd.DataFrame = ROWS) -> list[Any]:
@@ -124,7 +125,10 @@ def test_a_subset_that_fails_has_a_row_of_its_own(
         return fail() if cell.slot["subset"] == "eng-deu" else real(encoder, task, cell)
 
     monkeypatch.setattr("helpers.sweep.compute.evaluate", evaluate)
-    study, rows = tiny_study(tmp_path, [STATIC], ["DemoBitextMining"]), prompt_rows("DemoBitextMining", "a:")
+    study, rows = (
+        write_study(tmp_path, [STATIC], ["DemoBitextMining"]),
+        given_prompts(["a:"], ["DemoBitextMining"]),
+    )
     sweep_study(study, tmp_path / "run", rows, progress=None)
     if not has_list:
         (group_folder(tmp_path / "run", study.models[0], study.tasks[0]) / NAME).unlink()

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from tiny import STATIC, prompt_rows, tiny_study
+from studies import STATIC, write_study
 
 from helpers.base.errors import StudyError
 from helpers.study.run import Run
+from helpers.sweep.quick import given_prompts
 from helpers.sweep.results import scores_table
 from helpers.sweep.run import sweep_study
 from helpers.sweep.trial import try_prompt
@@ -20,8 +21,8 @@ ASKED = ("Sentence:", "Weather report:", "A sentence about animals:")
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     monkeypatch.setenv("HELPERS_RUNS", str(tmp_path / "runs"))
-    run = Run(tiny_study(tmp_path, [STATIC], ["DemoSTS"], baselines=["none"]))
-    prompts = prompt_rows("DemoSTS", *ASKED)
+    run = Run(write_study(tmp_path, [STATIC], ["DemoSTS"], baselines=["none"]))
+    prompts = given_prompts(ASKED, ["DemoSTS"])
     sweep_study(run.study, run.folder, prompts, progress=None)
     run.save_table("scores", scores_table(run.study, run.folder, prompts))
     return run
@@ -46,7 +47,7 @@ def test_it_enters_no_table_and_is_computed_once(run: Run, monkeypatch: pytest.M
     first = try_prompt(run, prompt="Typed:")
     monkeypatch.setattr("helpers.sweep.compute.evaluate", None)  # the second time nothing is computed
     pd.testing.assert_frame_equal(try_prompt(run, prompt="Typed:"), first)
-    after = scores_table(run.study, run.folder, prompt_rows("DemoSTS", *ASKED))
+    after = scores_table(run.study, run.folder, given_prompts(ASKED, ["DemoSTS"]))
     assert after["prompt"].tolist() == before["prompt"].tolist()
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from board_cells import cells_of, records
-from tiny import prompt_rows, tiny_study
+from studies import write_study
 from tiny_models import random_sentence_transformer
 
 from helpers.scores.board import board_matrix, borda
@@ -16,6 +16,7 @@ from helpers.scores.cells import task_scores
 from helpers.sensitivity import defaults as sensitivity
 from helpers.sensitivity import words as sensitivity_words
 from helpers.sensitivity.agreement import agreement_table
+from helpers.sweep.quick import given_prompts
 from helpers.sweep.results import scores_table
 from helpers.sweep.run import sweep_study
 from helpers.sweep.variants import distinct, findings, other_models, variant_of
@@ -102,8 +103,8 @@ def test_the_sweep_finds_the_weights_of_a_model_in_a_copy_and_with_another_pooli
         {"name": "local/copy", "label": "a copy", "weights": f"path:{copy}"},
         {"name": "local/z", "label": "z, not pooled", "weights": f"path:{folder}", "include_prompt": False},
     ]
-    study = tiny_study(tmp_path, specs, ["DemoSTS"], baselines=["default"], sweep={"workers": 1})
-    rows = prompt_rows("DemoSTS", "a:")
+    study = write_study(tmp_path, specs, ["DemoSTS"], baselines=["default"], sweep={"workers": 1})
+    rows = given_prompts(["a:"], ["DemoSTS"])
     sweep_study(study, tmp_path / "run", rows, lambda line: None)
     scores = scores_table(study, tmp_path / "run", rows)
     assert scores["status"].eq("ok").all()

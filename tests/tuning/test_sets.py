@@ -6,7 +6,7 @@ import json
 
 import pandas as pd
 import pytest
-from tiny import tiny_study
+from studies import write_study
 
 from helpers.base.errors import StudyError
 from helpers.study.spec import Study
@@ -16,7 +16,7 @@ from helpers.tuning.sets import read_examples, tuning_data
 def study_with(tmp_path, root=None, **finetuning) -> Study:
     model = {"name": "dleemiller/WordLlama", "label": "static", "weights": "package:wordllama"}
     keys = {"model": "static", "presets": ["distractor"], "training": {"n_negatives": 2}, **finetuning}
-    return tiny_study(tmp_path, [model], [], steps=["06"], finetuning=keys, data_root=root and str(root))
+    return write_study(tmp_path, [model], [], steps=["06"], finetuning=keys, data_root=root and str(root))
 
 
 def test_the_demo_keeps_its_own_test_part_and_searches_all_passages(tmp_path):

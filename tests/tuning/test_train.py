@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from tiny import tiny_study
+from studies import write_study
 from tiny_encoders import tiny_encoder
 
 from helpers.base.errors import StudyError
@@ -58,7 +58,7 @@ def study_of(tmp_path: Path, family: str = "bert", training: dict | None = None,
     model = {"name": "tiny", "label": "tiny", "weights": f"path:{tiny_encoder(tmp_path, family)}"}
     data = {"data": f"jsonl:{examples_file(tmp_path)}", "near_duplicate": 1.0}
     data["training"] = {**SHARED, **(training or {})}
-    return tiny_study(tmp_path, [model], [], steps=["06"], finetuning={**QUICK, **data, **keys}, prompts=None)
+    return write_study(tmp_path, [model], [], steps=["06"], finetuning={**QUICK, **data, **keys}, prompts=None)
 
 
 def quiet(_: str) -> None:
@@ -133,7 +133,7 @@ def test_killed_training_goes_on_and_ends_like_an_undisturbed_one(tmp_path):
         sys.executable,
         "-c",
         textwrap.dedent(KILLED),
-        str(tmp_path / "tiny.yml"),
+        str(tmp_path / "study.yml"),
         str(tmp_path / "killed"),
     ]
     done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"})

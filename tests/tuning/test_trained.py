@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tiny import STATIC, tiny_study
+from studies import STATIC, write_study
 
 from helpers.base.errors import StudyError
 from helpers.study.spec import ModelSpec
@@ -15,7 +15,7 @@ def quiet(_: str) -> None:
 
 
 def study_of(tmp_path):
-    return tiny_study(tmp_path, [STATIC], [], steps=["06"], finetuning={"model": "static"}, prompts=None)
+    return write_study(tmp_path, [STATIC], [], steps=["06"], finetuning={"model": "static"}, prompts=None)
 
 
 def tuned_at(folder, preset: str) -> Tuned:

@@ -18,6 +18,7 @@ from helpers.base.names import unknown
 from helpers.models.given import given_model
 from helpers.models.source import check_model, check_present
 from helpers.prompts.files import read_prompts, row, write_prompts
+from helpers.prompts.prompt import COLUMNS
 from helpers.prompts.table import prompt_table
 from helpers.study.errors import readable
 from helpers.study.load import IN_RUN_FOLDER
@@ -66,9 +67,12 @@ def run_sweep(
         check_present(entry)
     for spec in specs:
         check_task(spec)
-    rows = prompt_records(prompts, [spec.name for spec in specs])
+    asked = given_prompts(prompts, [spec.name for spec in specs])
+    without = [spec.name for spec in specs if spec.name not in set(asked["task"])]
+    if without:
+        raise StudyError(f"prompts: there is none for the task {without[0]}; give each task at least one")
     study = _study(place, entries, specs, separator, application, baselines, seed, settings)
-    write_prompts(place / "given_prompts.json", rows)
+    write_prompts(place / "given_prompts.json", asked.to_dict("records"))
     _write_study(place, study)
     run = Run.open(place / IN_RUN_FOLDER, step="02")
     table = prompt_table(run.study)
@@ -137,11 +141,11 @@ def _task(task: Any, place: Path) -> TaskSpec:
     )
 
 
-def prompt_records(prompts: Any, tasks: Sequence[str]) -> list[dict[str, Any]]:
-    """Prompts in whatever form, as records of a prompt file for these tasks; nothing is stripped.
+def given_prompts(prompts: Any, tasks: Sequence[str]) -> pd.DataFrame:
+    """Prompts in whatever form as a table of prompts for these tasks (columns as `prompt_table`'s); nothing is stripped.
 
-    >>> [(r["task"], r["text"]) for r in prompt_records(["query: "], ["A", "B"])]
-    [('A', 'query: '), ('B', 'query: ')]
+    >>> given_prompts(["query: "], ["A", "B"])[["task", "text"]].values.tolist()
+    [['A', 'query: '], ['B', 'query: ']]
     """
     if isinstance(prompts, (str, Path)):
         path = Path(prompts).expanduser()
@@ -163,11 +167,8 @@ def prompt_records(prompts: Any, tasks: Sequence[str]) -> list[dict[str, Any]]:
         found = [record for task in tasks for record in _of_task(task, prompts.get(task, []))]
     else:
         found = [record for task in tasks for record in _of_task(task, prompts)]
-    there = {record["task"] for record in found}
-    missing = [task for task in tasks if task not in there]
-    if missing:
-        raise StudyError(f"prompts: there is none for the task {missing[0]}; give each task at least one")
-    return list({(record["task"], record["text"]): record for record in found}.values())
+    distinct = {(record["task"], record["text"]): record for record in found}
+    return pd.DataFrame(list(distinct.values()), columns=COLUMNS, dtype=object)
 
 
 def _of_task(task: str, given: Any) -> list[dict[str, Any]]:
