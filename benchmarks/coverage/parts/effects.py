@@ -98,7 +98,7 @@ _AGREEMENT = [
 SIMULATIONS = [
     Simulation(
         f"effect of a {'count' if trait == 'n_words' else 'yes-or-no trait'}, tasks as a sample", "test", case, 0.05,
-        partial(rejects, trait=trait, **shape), most=0.1 if "6 models, 5 prompts, effects" in case else 0.07,
+        partial(rejects, trait=trait, **shape), most=0.1 if case.startswith("3 tasks") else 0.07,
     ) for trait, case, shape in _TRAITS
 ] + [
     Simulation("agreement of families, permutation of Kendall's W", "test", case, 0.05, partial(agrees, **shape), 0.02, 0.07)
