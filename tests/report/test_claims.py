@@ -148,3 +148,13 @@ def test_training_repairs_where_recall_rises_by_a_tenth(tmp_path, gain, holds):
     found = first(INSTRUCTIONS, "training-repairs", mine)
     assert found.reproduced is holds and "2 trainings and test sets" in found.ours
     assert first(INSTRUCTIONS, "ablation", mine).verdict == claims.OPEN
+
+
+@pytest.mark.parametrize(("low", "high", "verdict"), [(-0.005, 0.004, YES), (-0.052, 0.001, claims.UNSURE), (-0.05, -0.02, NO),
+                                                      (-0.05, 0.05, claims.UNSURE)])  # fmt: skip
+def test_an_interval_across_the_tolerance_is_undecided(tmp_path, low, high, verdict):
+    row = {"kind": "source", "first": "llm", "second": "unlisted", "task": "all tasks", "models": 2, "tasks": 11,
+           "difference": (low + high) / 2, "low": low, "high": high, "verdict": "undecided"}  # fmt: skip
+    revised = study(tmp_path, "published-revised", prompt_comparison=[row])
+    found = first(WORDING, "human-difference", revised)
+    assert found.verdict == verdict and "2 models, 11 tasks" in found.ours

@@ -23,10 +23,11 @@ class Untestable(Exception):
 
 @dataclass(frozen=True)
 class Found:
-    """Our value of a claim, and how it is written with its unit and number of cases (by default the number itself)."""
+    """Our value of a claim, how it is written with its unit and number of cases, and its interval where it has one."""
 
     value: float | str
     text: str = ""
+    interval: tuple[float, float] | None = None
 
     @property
     def shown(self) -> str:

@@ -21,6 +21,8 @@ MODULES = {"wording": wording_claims, "instructions": instruction_claims}
 
 YES, NO, OPEN = "reproduced", "not reproduced", "not testable here"
 
+UNSURE = "undecided"  # our interval lies neither within the tolerance nor beyond it
+
 ELSEWHERE = {YES: "holds in other data", NO: "does not hold in other data"}  # where a run has not the paper's models
 
 DEMO = "demo data only"
@@ -138,14 +140,30 @@ def outcomes(paper: Paper, studies: Sequence[Evidence]) -> list[list[Outcome]]:
     return [_outcomes(paper, claim, tables) for claim in paper.claims]
 
 
-def judge(claim: Claim, compute: Callable[..., Found], tables: Tables) -> tuple[bool, str, str]:
-    """Whether the claim is met in these tables, our value in print, and what could not be compared.
+def compared(claim: Claim, found: Found) -> str:
+    """The verdict on one number: by its interval where it has one, else by the number itself.
+
+    >>> claim = Claim("equal", "", "", least=-0.01, most=0.01)
+    >>> [compared(claim, Found(v, "", (v - 0.02, v + 0.02))) for v in (-0.025, -0.04)]
+    ['undecided', 'not reproduced']
+    """
+    if found.interval is not None:
+        inside = [claim.accepts(end, claim.value) for end in found.interval]  # type: ignore[arg-type]
+        across = found.interval[0] <= claim.least and claim.most <= found.interval[1]
+        if any(inside) != all(inside) or (across and not all(inside)):
+            return UNSURE
+        return YES if all(inside) else NO
+    return YES if claim.accepts(found.value, claim.value) else NO  # type: ignore[arg-type]
+
+
+def judge(claim: Claim, compute: Callable[..., Found], tables: Tables) -> tuple[str, str, str]:
+    """The verdict that these tables give, our value in print, and what could not be compared.
 
     Raises `Untestable` where nothing can be computed.
     """
     if not isinstance(claim.value, Mapping):
         found = _computed(compute, tables, claim.given)
-        return claim.accepts(found.value, claim.value), found.shown, ""
+        return compared(claim, found), found.shown, ""
     met, reasons = {}, []
     for name, theirs in claim.value.items():
         try:
@@ -157,7 +175,7 @@ def judge(claim: Claim, compute: Callable[..., Found], tables: Tables) -> tuple[
         raise Untestable(listed(set(reasons)))
     ours = ", ".join(f"{name} {shown}" for name, (_, shown) in met.items())
     kept = sum(ok for ok, _ in met.values())
-    return kept == len(met), f"{ours} ({out_of(kept, len(met), 'number')} within)", listed(set(reasons))
+    return YES if kept == len(met) else NO, f"{ours} ({out_of(kept, len(met), 'number')} within)", listed(set(reasons))
 
 
 def _computed(compute: Callable[..., Found], tables: Tables, given: Mapping[str, Any]) -> Found:
@@ -182,14 +200,13 @@ def _outcomes(paper: Paper, claim: Claim, tables: Sequence[Tables]) -> list[Outc
         if found and table.study.name not in paper.studies:
             break
         try:
-            met, ours, missing = judge(claim, compute, table)
+            verdict, ours, missing = judge(claim, compute, table)
         except Untestable as reason:
             reasons.append(str(reason))
             continue
-        verdict = YES if met else NO
         mine = table.study.name in paper.studies
-        verdict = verdict if mine else ELSEWHERE[verdict]
-        why = [claim.if_not if mine and not met else "", f"Not compared: {missing}." if missing else ""]
+        why = [claim.if_not if mine and verdict == NO else "", f"Not compared: {missing}." if missing else ""]
+        verdict = verdict if mine else ELSEWHERE.get(verdict, verdict)
         found.append(Outcome(claim, verdict, ours, " ".join(w for w in why if w), table.study))
     lacking = "; ".join(dict.fromkeys(reasons)) or paper.needs
     return found or [Outcome(claim, OPEN, why=lacking)]

@@ -8,7 +8,7 @@ from helpers.base.phrases import count
 from helpers.display import tables
 from helpers.display.tables import escaped
 from helpers.report.answers import PREFERRED, Evidence
-from helpers.report.claims import DEMO, NO, OPEN, YES, Outcome, outcomes, papers
+from helpers.report.claims import DEMO, NO, OPEN, UNSURE, YES, Outcome, outcomes, papers
 from helpers.report.small_print import badge, cell, table
 
 TITLE = "What the papers say, what we get"
@@ -46,14 +46,15 @@ def page_body(studies: Sequence[Evidence]) -> str | None:
 def sentences(found: Sequence[Sequence[Outcome]]) -> list[str]:
     """How many claims are reproduced, which are not, and which have another verdict in a further run."""
     first = [outs[0] for outs in found]
-    own = {verdict: [o for o in first if o.verdict == verdict] for verdict in (YES, NO, OPEN)}
+    own = {verdict: [o for o in first if o.verdict == verdict] for verdict in (YES, NO, UNSURE, OPEN)}
     other = [o for o in first if o.verdict not in own]
-    counts = f"{len(own[YES])} reproduced, {len(own[NO])} not, {len(own[OPEN])} not testable here"
+    counts = f"{len(own[YES])} reproduced, {len(own[NO])} not, {len(own[UNSURE])} undecided, {len(own[OPEN])} not testable here"
     counts += f", {len(other)} only looked at in other data" if other else ""
     turned = [o for outs in found for o in outs[1:] if outs[0].reproduced != o.reproduced]
     return [
         f"{count(len(first), 'claim')}: {counts}.",
         *(f"Not reproduced: {_short(o)}." for o in own[NO]),
+        *(f"Undecided: {_short(o)}." for o in own[UNSURE]),
         *(f"In {o.study.name} the verdict is {o.verdict}: {_short(o)}." for o in turned if o.study),
     ]
 

@@ -94,7 +94,8 @@ def human_difference(tables: Tables) -> Found:
     row = tables.of("prompt_comparison", kind="source", task=ALL, first="llm").iloc[0]
     models, tasks = count(int(row["models"]), "model"), count(int(row["tasks"]), "task")
     interval = f"95% interval {row['low']:+.3f} to {row['high']:+.3f}"
-    return Found(row["difference"], f"{row['difference']:+.3f} ({interval}; {models}, {tasks}): {row['verdict']}")
+    text = f"{row['difference']:+.3f} ({interval}; {models}, {tasks})"
+    return Found(row["difference"], text, (row["low"], row["high"]))
 
 
 # -- how far a score moves --------------------------------------------------------------------------------------------
