@@ -139,6 +139,7 @@ SENTENCES = {
     sensitivity_words.enough: [frame("measure wanted k extrapolated", ("mean", 0.01, 12.0, True), ("cv", 0.1, 40.0, False))],
     leaderboard_words.boards: [frame("board kendall_tau moved", ("default", 1.0, 0), ("best", 0.5, 2), ("mean", 1.0, 0))],
     leaderboard_words.ranks: [ranks()],
+    leaderboard_words.orders: [frame("winner loser verdict p_holm", ("a", "b", "certain", 0.01), ("b", "c", "open", 0.5), ("a", "c", "open", 1.0))],
     leaderboard_words.hacking: [frame("model k gain", ("a", 2, 0.1), ("b", 2, 0.1), ("c", 2, 0.0), ("a", 1, 0.0))],
     geometry_words.structure: [geometry()],
     geometry_words.shift: [geometry()],

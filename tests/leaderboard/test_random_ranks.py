@@ -65,6 +65,10 @@ def test_monte_carlo_agrees_with_exact_and_repeats_with_its_seed(mode):
     assert exact.exact and not drawn.exact and "20,000" in drawn.method
     a, b = (rank_table(x, list("abcd")).set_index("model")["p_first"] for x in (exact, drawn))
     assert np.allclose(a, b.reindex(a.index), atol=0.015)
+    table = rank_table(drawn, list("abcd"))
+    assert (table["p_low"] <= table["p_first"]).all() and (table["p_high"] > table["p_low"]).all(), (
+        "no error of 0 for p = 0"
+    )
     again = random_boards(array, 20_000, mode, exact_limit=1)
     assert (again.points == drawn.points).all()
 
@@ -74,7 +78,7 @@ def test_unequal_numbers_of_prompts_are_drawn_uniformly():
     array[0, 0, :2] = [1.0, 3.0]
     array[1, 0, 2] = 2.0  # one prompt only
     table = rank_table(random_boards(array), ["a", "b"]).set_index("model")
-    assert table.loc["a", "p_first"] == 0.5 and table.loc["a", "error"] == 0
+    assert table.loc["a", "p_first"] == 0.5 and (table["p_low"] == table["p_high"]).all()
 
 
 def test_shared_prompts_are_those_that_all_models_have():

@@ -73,7 +73,9 @@ def random_boards(
 def rank_table(boards: PointDraws, models: list[str], level: float = 0.95) -> pd.DataFrame:
     """Per model: mean and central `level` interval of its rank, P(rank 1), mean points, and how it was computed.
 
-    Equal points share the best of their ranks. `error` is the Monte Carlo standard error of P(rank 1); 0 when exact.
+    Equal points share the best of their ranks. p_low, p_high: the Clopper-Pearson interval of P(rank 1) where the boards
+    were drawn (doi:10.1093/biomet/26.4.404), P(rank 1) itself where all were counted. That is the error of counting boards
+    of these prompts alone; `certainty.Redrawn.beside` widens it to other prompts.
     """
     ranks = stats.rankdata(-boards.points, method="min", axis=1)
     rows = []
@@ -81,6 +83,8 @@ def rank_table(boards: PointDraws, models: list[str], level: float = 0.95) -> pd
         chance = np.bincount(ranks[:, k].astype(int), weights=boards.weight, minlength=len(models) + 1)
         cumulative = np.cumsum(chance)
         first = float(chance[1])
+        n = len(boards.weight)
+        bounds = (first, first) if boards.exact else stats.binomtest(round(first * n), n).proportion_ci(level)
         rows.append({
             "model": model,
             "mean_rank": float(chance @ np.arange(len(chance))),
@@ -88,7 +92,7 @@ def rank_table(boards: PointDraws, models: list[str], level: float = 0.95) -> pd
             "rank_high": int(np.searchsorted(cumulative, (1 + level) / 2 - 1e-12)),
             "best_rank": int(ranks[:, k].min()), "worst_rank": int(ranks[:, k].max()),
             "p_first": first,
-            "error": 0.0 if boards.exact else math.sqrt(first * (1 - first) / len(boards.weight)),
+            "p_low": bounds[0], "p_high": bounds[1],
             "mean_points": float(boards.weight @ boards.points[:, k]),
             "method": boards.method,
         })  # fmt: skip

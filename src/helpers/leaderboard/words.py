@@ -104,7 +104,41 @@ def ranks(table: pd.DataFrame) -> Said:
     keeping = f"{out_of(len(fixed), len(table), 'model')} {choose(len(fixed), 'keeps', 'keep')} one rank"
     names = f": {listed(fixed, 3)}" if 0 < len(fixed) <= 3 else ""
     text = f"With a random prompt for every model and task, {keeping} in 95% of boards{names}."
-    return Said(title, (text,))
+    return Said(title, (text, *_leader(table)))
+
+
+def _leader(table: pd.DataFrame) -> list[str]:
+    """How probably the leader is first, and how sure that is, where it was resampled (`certainty.Redrawn.beside`)."""
+    if "p_first_tasks" not in table:
+        return []
+    first = table[is_highest(table["p_first"])].sort_values("model").iloc[0]
+    text = (
+        f"{first['model']} is first in {first['p_first']:.1%} of boards; over other prompts for the same tasks the 95% "
+        f"interval is {first['p_low']:.1%} to {first['p_high']:.1%}"
+    )
+    if pd.notna(first["p_first_tasks"]):
+        text += (
+            f", and on other tasks like these it would be first in {first['p_first_tasks']:.0%}, ranks "
+            f"{first['rank_low_tasks']:.0f} to {first['rank_high_tasks']:.0f}"
+        )
+    return [f"{text}."]
+
+
+def orders(table: pd.DataFrame) -> list[dict[str, str]]:
+    """How many orders of two models are certain on these tasks, and how many on others (`certainty.order_table`)."""
+    if table.empty:
+        return []
+    certain, unsure = ((table["verdict"] == v) for v in ("certain", "open"))
+    text = (
+        f"On these tasks {int(certain.sum())} of {count(len(table), 'order')} of two models "
+        f"{choose(int(certain.sum()), 'is', 'are')} certain (at least 95% of boards, whatever prompts had been written)"
+    )
+    named = sorted(f"{r.winner} before {r.loser}" for r in table[unsure].itertuples())
+    text += f"; open: {listed(named, 3)}" if named else "; none is open"
+    tested = table["p_holm"].notna()
+    if tested.any():
+        text += f". On other tasks {int((table['p_holm'] < 0.05).sum())} of {int(tested.sum())} hold beyond chance (sign flips, Holm)"
+    return [{"text": f"{text}.", "figure": "tbl-orders"}]
 
 
 def wins(table: pd.DataFrame) -> Said:

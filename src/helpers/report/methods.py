@@ -48,7 +48,13 @@ CHAPTERS = {
         "base.stats",
     ),
     "Leaderboards": (
-        *("leaderboard.rankings", "base.extremes", "leaderboard.random_ranks", "leaderboard.manipulation"),
+        *(
+            "leaderboard.rankings",
+            "base.extremes",
+            "leaderboard.random_ranks",
+            "leaderboard.certainty",
+            "leaderboard.manipulation",
+        ),
         *("leaderboard.gains", "leaderboard.draws", "leaderboard.headline", "report.compare"),
     ),
     "Instruction geometry": (

@@ -5,6 +5,7 @@
 
 from helpers.scores.board import board_matrix, borda, borda_points
 from helpers.scores.cells import PromptScores, prompt_scores, task_scores
+from helpers.scores.resample import strata
 from helpers.scores.source import study_cells, study_scores
 
 __all__ = [
@@ -13,6 +14,7 @@ __all__ = [
     "borda",
     "borda_points",
     "prompt_scores",
+    "strata",
     "study_cells",
     "study_scores",
     "task_scores",

@@ -1,0 +1,5 @@
+"""Simulations of chapter 04's intervals and tests."""
+
+from benchmarks.coverage.parts import ranks
+
+SIMULATIONS = [*ranks.SIMULATIONS]
