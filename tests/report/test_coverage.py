@@ -32,6 +32,11 @@ def test_rates_that_are_not_as_stated_are_named(kind, nominal, rate, said):
     assert against_nominal(kind, nominal, rate) == said
 
 
+def test_few_data_sets_tell_a_wrong_rate_only_perhaps():
+    assert "perhaps" in coverage_html({"scores": simulated(0.9).assign(error=0.03, repeats=100)})
+    assert "perhaps" not in coverage_html({"scores": simulated(0.9)})
+
+
 def test_each_room_has_its_table_with_the_command_that_writes_it(tmp_path):
     for room, rows in {"scores": simulated(0.95), "tuning": simulated(0.7, declined=0.1)}.items():
         (tmp_path / room).mkdir()
