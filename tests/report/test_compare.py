@@ -43,6 +43,9 @@ def runs(tmp_path, monkeypatch):
         headline=headline({"m": (0.1, 0.2), "n": (0.15, 0.3)}),
         sensitivity=sensitivity("m", "inflated", {"T": 0.1, "U": 0.3, "V": 0.2}),
         scores=scores("m", "T", "a"),
+        rank_orders=pd.DataFrame(
+            {"winner": ["n"], "loser": ["m"], "probability": [0.7], "low": [0.4], "high": [0.9], "verdict": ["open"]}
+        ),
     )
     save(
         tmp_path / "two",
@@ -75,9 +78,10 @@ def test_only_cells_of_several_studies_are_shared_and_other_records_are_named(ru
     assert compare({"one": runs / "one"}).shared.empty
 
 
-def test_findings_count_overlapping_intervals_and_equal_labels(runs):
+def test_findings_give_the_probability_of_orders_and_count_equal_labels(runs):
     said = " ".join(e["text"] for e in findings(compare({name: runs / name for name in ("one", "two")})))
-    assert "one: the intervals of 1 of 1 pair of models overlap" in said
+    assert "one: under random prompts 0 of 1 order of two models are certain and 1 open" in said
+    assert "that n has more points than m (70%, 95% interval over other prompts 40% to 90%)" in said
     assert "by study: one 20.0%, two 40.0%" in said
     assert "1 cell (model x task) is in several studies; the default has the same label there in 0" in said
     assert "In 1 of them the studies read different records" in said

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -13,8 +12,7 @@ import pandas as pd
 from helpers.base.errors import StudyError
 from helpers.base.files import project_root
 from helpers.base.names import unknown
-from helpers.base.phrases import count, is_lowest, listed, out_of, signed
-from helpers.base.ties import levelled
+from helpers.base.phrases import count, is_lowest, listed, signed
 from helpers.geometry.paper import distractor_summary
 from helpers.geometry.pools import POOLS
 from helpers.geometry.relevance import statistics_rows
@@ -28,6 +26,8 @@ MODELS = ["study", "model", "tasks", *REPORTED, "cv_median", "inflated", "deflat
 
 SHARED = ["model", "task", "study", "n_prompts", "default", "mean", "cv", "percentile", "label", "data"]
 
+ORDERS = ["study", "winner", "loser", "probability", "low", "high", "verdict"]
+
 MOVED = ["displacement", "similarity_improvement", "angulation"]
 
 GEOMETRY = ["study", "model", "task", *MOVED, *POOLS, "own_first"]
@@ -40,14 +40,15 @@ class Comparison:
     """Side by side: models, cells that several studies measured, geometry, fine-tuning; empty where nothing ran.
 
     models: one row per study and model (`model_rows`). shared: one row per study of each (model, task) that at least
-    two studies have (`shared_rows`). geometry, tuning: see `geometry_rows`, `tuning_rows`. problems: tables that could
-    not be read.
+    two studies have (`shared_rows`). geometry, tuning: see `geometry_rows`, `tuning_rows`. orders: one row per study and
+    pair of models (`certainty.order_table`). problems: tables that could not be read.
     """
 
     models: pd.DataFrame
     shared: pd.DataFrame
     geometry: pd.DataFrame
     tuning: pd.DataFrame
+    orders: pd.DataFrame
     problems: list[str] = field(default_factory=list)
 
 
@@ -110,6 +111,7 @@ def compare(folders: Mapping[str, Path]) -> Comparison:
         shared_rows(sensitivity, read("scores")),
         geometry_rows(read("geometry"), read("distractors")),
         tuning_rows(read("finetuning")),
+        _stacked([table.assign(study=study) for study, table in read("rank_orders").items()], ORDERS),
         problems,
     )
 
@@ -186,20 +188,17 @@ def tuning_rows(finetuning: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
 def findings(found: Comparison) -> list[dict[str, str]]:
     """What the comparison says, in sentences with computed numbers."""
     out = []
-    for study, part in found.models.groupby("study", sort=False):
-        known = part.dropna(subset=["low", "high"])
-        low, high = levelled(known[["low", "high"]].astype(float)).T
-        known = known.assign(low=low, high=high)
-        pairs = list(combinations(known.itertuples(), 2))
-        overlap = sum(a.low <= b.high and b.low <= a.high for a, b in pairs)
-        if pairs:
-            out.append({
-                "text": f"{study}: the intervals of {out_of(overlap, len(pairs), 'pair of models', 'pairs of models')} "
-                "overlap; wording alone can turn the order of their mean scores." if overlap else
-                f"{study}: no two of {count(len(known), 'model')} have overlapping intervals; random prompts do not turn "
-                "the order of their mean scores.",
-                "figure": "fig-compare-scores",
-            })  # fmt: skip
+    for study, part in found.orders.groupby("study", sort=False):
+        certain, unsure = (int((part["verdict"] == verdict).sum()) for verdict in ("certain", "open"))
+        least = part[is_lowest(part["probability"].astype(float))]
+        named = listed(f"that {row.winner} has more points than {row.loser}" for row in least.itertuples())
+        chance, low, high = (float(least[column].iloc[0]) for column in ("probability", "low", "high"))
+        interval = f", 95% interval over other prompts {low:.0%} to {high:.0%}" if len(least) == 1 else ""
+        text = (
+            f"{study}: under random prompts {certain} of {count(len(part), 'order')} of two models "
+            f"{'is' if certain == 1 else 'are'} certain and {unsure} open; least probable is {named} ({chance:.0%}{interval})."
+        )
+        out.append({"text": text, "figure": "fig-compare-scores"})
     if found.models["study"].nunique() > 1:
         medians = found.models.groupby("study", sort=False)["cv_median"].median().dropna()
         said = ", ".join(f"{study} {value:.1%}" for study, value in medians.items())

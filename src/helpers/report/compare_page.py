@@ -14,8 +14,8 @@ HOW = {
     "models": "One row per study and model. <em>low</em> to <em>high</em>: 95% of the mean scores that a random prompt "
     "per task gives. <em>percentile</em>: share of them below the mean default. <em>rank_low</em> to <em>rank_high</em>: "
     "95% of the ranks under random prompts. Means of studies with different tasks are different quantities.",
-    "scores": "The bar is that interval, the dark tick the mean over prompts, the diamond the default. Two models whose "
-    "bars overlap may change places by wording alone.",
+    "scores": "The bar is that interval, the dark tick the mean over prompts, the diamond the default. How probable "
+    "an order of two models is under random prompts is said below; bars that overlap do not say it.",
     "shared": "What several studies measured. <em>data</em> says whether they read the same records; where it says "
     "<em>differs</em> the scores are not of the same quantity.",
     "geometry": "Means over instructions; <em>normal</em>, <em>random</em> and <em>paraphrase</em> are the best recall@1 "

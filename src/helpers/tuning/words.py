@@ -45,7 +45,7 @@ def recall(recalls: pd.DataFrame, contrast: pd.DataFrame | None = None) -> Said:
         1,
     )
     title = f"Largest change of recall@1 among paraphrases: {largest}"
-    return Said(title, (*sentences, *_both_kinds(hits), *against))
+    return Said(title, (*sentences, *_both_kinds(hits, contrast), *against))
 
 
 def instruction_gains(gains: pd.DataFrame, top: int = 10) -> Said:
@@ -161,32 +161,32 @@ def _before_and_after(hit: Any, plain: Any) -> str:
     )
 
 
-def _both_kinds(hits: pd.DataFrame) -> list[str]:
-    """Trainings with query-side negatives beside those without, where there are both."""
-    with_side, without_side = (
-        {_direction(hit) for hit in hits.itertuples() if ("ablation" in hit.preset.split("+")) == ablation}
-        for ablation in (False, True)
-    )
-    if not (with_side and without_side):
+def _both_kinds(hits: pd.DataFrame, contrast: pd.DataFrame | None) -> list[str]:
+    """What query-side negatives bring, from the difference of the two kinds of training; nothing where one is absent."""
+    if len({"ablation" in preset.split("+") for preset in hits["preset"]}) < 2:
         return []
-    if with_side == {"up"} and "up" not in without_side:
-        return ["Gains among paraphrases appear with query-side negatives and are not shown without them, as in study 2."]  # fmt: skip
-    if "up" in with_side & without_side:
-        return ["Trainings with and without query-side negatives both gained among paraphrases, unlike in study 2."]  # fmt: skip
-    if "up" not in with_side:
-        return ["No training with query-side negatives shows a gain among paraphrases; study 2 found a large one."]  # fmt: skip
-    return ["Only some trainings with query-side negatives show a gain among paraphrases: the seeds disagree."]  # fmt: skip
+    rows = _among_paraphrases(contrast).dropna(subset=["low", "high"]) if contrast is not None else hits.iloc[:0]
+    if rows.empty:
+        return ["What query-side negatives bring cannot be said: no seed has an interval against its ablation."]
+    up, down = (sum(_direction(row) == way for row in rows.itertuples()) for way in ("up", "down"))
+    return [
+        f"Query-side negatives raise recall@1 among paraphrases beyond chance in {out_of(up, len(rows), 'training')} and "
+        f"lower it in {down}, each against the ablation of its seed; study 2 found a large gain."
+    ]
+
+
+def _among_paraphrases(contrast: pd.DataFrame) -> pd.DataFrame:
+    return _over_languages(contrast[contrast["metric"].eq("recall_at_1") & contrast["pool"].eq("paraphrase")])
 
 
 def _against_the_ablation(contrast: pd.DataFrame) -> list[str]:
     """What the query-side negatives alone bring: each training against the ablation of the same seed."""
     words = {"up": "more than", "down": "less than", "open": "not distinguishable from"}
-    rows = contrast[contrast["metric"].eq("recall_at_1") & contrast["pool"].eq("paraphrase")]
     return [
         f"{name_of(row.preset, row.seed)} against the ablation of the same seed, recall@1 among paraphrases: "
         f"{row.value:.3f} against {row.before:.3f} ({_interval(row)}), "
         f"{words.get(_direction(row), 'without an interval, against')} the ablation."
-        for row in _over_languages(rows).itertuples()
+        for row in _among_paraphrases(contrast).itertuples()
     ]
 
 
