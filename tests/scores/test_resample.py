@@ -41,3 +41,9 @@ def test_a_stratum_is_a_level_and_a_generator(levels, wanted):
     cells = pd.DataFrame({"model": "m", "task": "t", "prompt_id": list("123456"), "score": 0.5, "kind": "prompt",
                           "level": list(levels), "source": "g"})  # fmt: skip
     assert len(set(strata(cells, prompt_scores(cells))[0])) == wanted
+
+
+def test_prompts_without_a_known_level_are_a_stratum_of_their_own():
+    cells = pd.DataFrame({"model": "m", "task": "t", "prompt_id": list("123456"), "score": 0.5, "kind": "prompt",
+                          "level": [None] * 3 + ["task"] * 3, "source": ["unlisted"] * 3 + ["llm"] * 3})  # fmt: skip
+    assert strata(cells, prompt_scores(cells))[0].tolist() == [0, 0, 0, 1, 1, 1]

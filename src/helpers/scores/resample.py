@@ -24,7 +24,7 @@ def strata(cells: pd.DataFrame, prompts: PromptScores) -> list[np.ndarray]:
         if not ids or not by:
             out.append(np.zeros(len(ids), dtype=int))
             continue
-        own = known.loc[[(task, i) for i in ids], by].astype(str).agg("|".join, axis=1)
+        own = known.loc[[(task, i) for i in ids], by].fillna("").astype(str).agg("|".join, axis=1)
         small = own.value_counts().min() < 3
         out.append(np.zeros(len(ids), dtype=int) if small else pd.factorize(own)[0])
     return out
