@@ -13,6 +13,7 @@ from helpers.base.errors import StudyError
 from helpers.base.files import project_path
 from helpers.base.names import repeated, unknown
 from helpers.base.paths import PlainName, same_for_a_file_system
+from helpers.study.budget import Budget
 from helpers.study.errors import shown
 from helpers.study.geometry import GeometrySpec
 from helpers.study.prompts import PromptsSpec
@@ -147,6 +148,11 @@ class Study(Strict):
     prompts: PromptsSpec | None = None
     baselines: list[Literal["none", "default"]] = Field(["none", "default"])
     sweep: SweepSpec = Field(default_factory=lambda: SweepSpec.model_validate({}))
+    budget: Budget = Field(
+        "full",
+        description="items per test set. full: all, for every prompt; 0.25: a quarter, for prompts other than the anchor "
+        "(default, else the first); {items: 500}: so many",
+    )
     geometry: GeometrySpec | None = None
     finetuning: FinetuningSpec | None = None
     results_from: ResultsSource | None = None

@@ -6,13 +6,21 @@
 from helpers.sweep.cell import prompts_of
 from helpers.sweep.cost import plan_table
 from helpers.sweep.received import first_samples, inputs_table
-from helpers.sweep.results import cell_counts, export_mteb, query_scores_table, require_complete, scores_table
+from helpers.sweep.results import (
+    cell_counts,
+    estimates_table,
+    export_mteb,
+    query_scores_table,
+    require_complete,
+    scores_table,
+)
 from helpers.sweep.run import sweep_study
 from helpers.sweep.scaling import scaling_text
 from helpers.sweep.trial import try_prompt
 
 __all__ = [
     "cell_counts",
+    "estimates_table",
     "export_mteb",
     "first_samples",
     "inputs_table",

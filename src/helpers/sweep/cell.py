@@ -15,6 +15,7 @@ from helpers.models.application import Prefixes, has_sides, prefixes
 from helpers.models.load import LoadedModel
 from helpers.prompts.prompt import Prompt
 from helpers.study.spec import Study, TaskSpec
+from helpers.sweep.part import Part, part_of
 from helpers.tasks.load import data_fingerprint
 
 SCORED_BY = ("mteb", "scikit-learn", "scipy", "numpy", "pytrec-eval-terrier")
@@ -28,6 +29,7 @@ class Cell:
     identity: dict[str, Any]
     prompt: Prompt
     prefixes: Prefixes
+    part: Part | None = None  # of the items, which it is scored on; None: all of them
 
     @cached_property
     def stem(self) -> str:
@@ -39,6 +41,11 @@ def prompts_of(study: Study, prompts: pd.DataFrame, task_name: str) -> list[Prom
     own = prompts[(prompts["task"] == task_name) & (prompts["kind"] == "prompt")]
     found = [Prompt(text=row.text, kind="prompt", level=row.level, source=row.source) for row in own.itertuples()]
     return [*found, *(Prompt(text=None, kind=kind) for kind in study.baselines)]
+
+
+def anchor_of(prompts: list[Prompt]) -> Prompt:
+    """The prompt that is scored on all items where the others are on a part: the default, else the first."""
+    return next((p for p in prompts if p.kind == "default"), prompts[0])
 
 
 def prompt_count(study: Study, prompts: pd.DataFrame, task_name: str) -> int:
@@ -55,7 +62,9 @@ def make_cells(
     for split in task.eval_splits:
         for subset in task.hf_subsets:
             fingerprint = _fingerprint(task, subset, split)
-            for prompt in prompts_of(study, prompts, task_spec.name):
+            part, wanted = part_of(task, subset, split, study.budget, study.seed), prompts_of(study, prompts, task_spec.name)
+            first = anchor_of(wanted)
+            for prompt in wanted:
                 used = prefixes(model, task.metadata, prompt, study.prompts.application, study.prompts.separator)
                 slot = {
                     "model": model.label,
@@ -77,7 +86,10 @@ def make_cells(
                     "bitext_side": study.sweep.bitext_side,
                     "versions": versions,
                 }
-                yield Cell(slot | {"seed": study.seed}, identity, prompt, used)
+                own = None if prompt == first else part
+                if own is not None:
+                    identity["items"] = own.digest
+                yield Cell(slot | {"seed": study.seed}, identity, prompt, used, own)
 
 
 def _fingerprint(task: Any, subset: str, split: str) -> str:

@@ -26,6 +26,7 @@ from helpers.sweep.encoder import SweepEncoder
 from helpers.sweep.files import write_cell
 from helpers.sweep.inputs import describe_inputs
 from helpers.sweep.mteb_patches import searched_with
+from helpers.sweep.part import thinned
 from helpers.sweep.probe import probe
 from helpers.sweep.score import evaluate, unit_scores
 from helpers.sweep.store import GroupReport
@@ -44,14 +45,30 @@ def compute_missing(
     tell_scores(0, len(cells))
     for encoder, part in _parts(study, folder, model, task, cells, report):
         ready = sum(cell.prompt.kind != "prompt" for cell in part) + 1
+        thin = _Thin(task)
         for number, cell in enumerate(part):
             if number == ready:
                 ahead = encoder.prompts_ahead()
                 encoder.forget()
                 _prefetch(encoder, task, part[number : number + ahead])
                 ready = number + ahead
-            _try_cell(study, folder, encoder, task, cell, report)
+            _try_cell(study, folder, encoder, thin.of(cell), cell, report)
             tell_scores(report.done + report.failed, len(cells))
+
+
+class _Thin:
+    """The task as a cell scores it: as it is, or a copy with a part of its items, made once."""
+
+    def __init__(self, task: Any) -> None:
+        self.task, self.known = task, {}
+
+    def of(self, cell: Cell) -> Any:
+        if cell.part is None:
+            return self.task
+        key = cell.slot["subset"], cell.slot["split"]
+        if key not in self.known:
+            self.known[key] = thinned(self.task, *key, cell.part)
+        return self.known[key]
 
 
 def _parts(
@@ -70,6 +87,7 @@ def _parts(
         part.sort(key=lambda cell: BASELINES_FIRST.index(cell.prompt.kind))
         encoder = SweepEncoder(model, study.sweep.exact, study.sweep.bitext_side)
         encoder.searched_with = searched_with(task, subset, split)
+        encoder.block = next((cell.part.block for cell in part if cell.part is not None), None)
         yield encoder, part
 
 
@@ -172,6 +190,8 @@ def _store_cell(folder: Path, encoder: SweepEncoder, task: Any, cell: Cell) -> N
         "metric": metadata.main_score,
         "dataset_revision": metadata.dataset.get("revision"),
         "main_score": float(main),
+        "items": None if cell.part is None else cell.part.items,
+        "items_of": None if cell.part is None else len(cell.part.order),
         "scores": _plain(scores),
         "inputs": describe_inputs(model, encoder.calls, encoder),
         "seconds": time.monotonic() - started,

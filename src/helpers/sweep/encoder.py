@@ -9,7 +9,7 @@ import numpy as np
 
 from helpers.base.errors import StudyError
 from helpers.models.application import Prefixes
-from helpers.models.cache import texts_digest
+from helpers.models.cache import Request, texts_digest
 from helpers.models.embed import embed_in_stock_batches, embed_many, stock_vectors
 from helpers.models.load import LoadedModel
 from helpers.models.role import Role
@@ -38,6 +38,7 @@ class SweepEncoder:
         self.prefixes: Prefixes | None = None
         self.stock_batches = False
         self.searched_with: list[str] | None = None  # bitext mining: the texts of the side that is searched with
+        self.block: int | None = None  # lists are embedded in blocks, so that a longer one finds what a shorter one had
         self.calls: list[tuple[str, list[str]]] = []
         self.counts: dict[tuple[str, Role], np.ndarray] = {}  # tokens of texts without a prefix
         self.described: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
@@ -99,7 +100,7 @@ class SweepEncoder:
             if stock:
                 self._store[key] = embed_in_stock_batches(self.model, (texts, prefix, role))
             else:
-                self._store[key] = embed_many(self.model, [(texts, prefix, role)])[0]
+                self._store[key] = self._embed([(texts, prefix, role)])[0]
         return self._store[key]
 
     def key_of(self, texts: Sequence[str]) -> str:
@@ -120,8 +121,21 @@ class SweepEncoder:
                 if key not in self._store:
                     wanted[key] = (texts, prefix, role)
         self.prefixes = current
-        for key, vectors in zip(wanted, embed_many(self.model, list(wanted.values())), strict=True):
+        for key, vectors in zip(wanted, self._embed(list(wanted.values())), strict=True):
             self._store[key] = vectors
+
+    def _embed(self, requests: list[Request]) -> list[np.ndarray]:
+        """`embed_many`, texts that carry a prompt in blocks: what a part of the items needed is on the disk for more."""
+        blocks = [self._blocks(request) for request in requests]
+        vectors = iter(embed_many(self.model, [block for some in blocks for block in some]))
+        found = [[next(vectors) for _ in some] for some in blocks]
+        return [some[0] if len(some) == 1 else np.concatenate(some) for some in found]
+
+    def _blocks(self, request: Request) -> list[Request]:
+        texts, prefix, role = request
+        if self.block is None or role == "document" or len(texts) <= self.block:
+            return [request]
+        return [(texts[k : k + self.block], prefix, role) for k in range(0, len(texts), self.block)]
 
     def prompts_ahead(self) -> int:
         """How many prompts' texts may be embedded together, so that a pass has at most `ROWS_AHEAD` texts."""

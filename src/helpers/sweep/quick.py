@@ -25,7 +25,7 @@ from helpers.study.load import IN_RUN_FOLDER
 from helpers.study.run import Run
 from helpers.study.spec import ModelSpec, Study, TaskSpec
 from helpers.sweep.received import inputs_table
-from helpers.sweep.results import export_mteb, query_scores_table, scores_table
+from helpers.sweep.results import estimates_table, export_mteb, query_scores_table, scores_table
 from helpers.sweep.run import sweep_study
 from helpers.tasks.given import OwnTask
 from helpers.tasks.load import check_task
@@ -43,6 +43,7 @@ def run_sweep(
     separator: str = "",
     application: str = "raw",
     seed: int = 42,
+    budget: str | float | Mapping[str, int] = "full",
     progress: Callable[[str], None] | None = print,
     **settings: Any,
 ) -> pd.DataFrame:
@@ -52,7 +53,9 @@ def run_sweep(
     a SentenceTransformer, or a model of `mteb.get_model`. tasks: names of mteb's tasks, task objects of mteb (their
     name, subsets and split are taken), or own ones (`retrieval_task`, `sts_task`, …). prompts: a list for all tasks,
     {task: list}, {task: {level: list}}, a frame with `text` and perhaps `task` and `level`, or a file (JSON, YAML, CSV).
-    A prompt and `separator` stand before the text exactly as given. settings: keys of a study's `sweep`, e.g. device.
+    A prompt and `separator` stand before the text exactly as given. budget: full, a share (0.25) or a
+    number of items ({"items": 500}) for prompts other than the anchor (docs/budget.md). settings: keys of a study's
+    `sweep`, e.g. device.
 
     Returns the table of scores, one row per model, task, subset and prompt (`kind` tells prompts from baselines);
     cells that failed say so in `status` and `reason`. Called again, it computes only what is missing. The folder holds
@@ -71,7 +74,7 @@ def run_sweep(
     without = [spec.name for spec in specs if spec.name not in set(asked["task"])]
     if without:
         raise StudyError(f"prompts: there is none for the task {without[0]}; give each task at least one")
-    study = _study(place, entries, specs, separator, application, baselines, seed, settings)
+    study = _study(place, entries, specs, separator, application, baselines, seed, budget, settings)
     write_prompts(place / "given_prompts.json", asked.to_dict("records"))
     _write_study(place, study)
     run = Run.open(place / IN_RUN_FOLDER, step="02")
@@ -80,6 +83,7 @@ def run_sweep(
     reports = sweep_study(run.study, run.folder, table, progress)
     scores = scores_table(run.study, run.folder, table)
     run.save_table("scores", scores)
+    run.save_table("estimates", estimates_table(run.study, run.folder, table))
     run.save_table("inputs", inputs_table(run.study, run.folder, table))
     run.save_table("query_scores", query_scores_table(run.study, run.folder, table))
     export_mteb(run.study, run.folder, table)
@@ -206,6 +210,7 @@ def _study(
     application: str,
     baselines: Sequence[str],
     seed: int,
+    budget: Any,
     settings: dict[str, Any],
 ) -> Study:
     prompts: dict[str, Any] = {
@@ -235,6 +240,7 @@ def _study(
                 "baselines": list(baselines),
                 "sweep": settings,
                 "seed": seed,
+                "budget": dict(budget) if isinstance(budget, Mapping) else budget,
             }
         )
     except ValidationError as error:

@@ -15,6 +15,7 @@ from helpers.base.phrases import choose, out_of
 from helpers.study.spec import Study, TaskSpec
 from helpers.sweep.cell import prompts_of
 from helpers.sweep.export import export_cells
+from helpers.sweep.estimates import spreads, with_estimates
 from helpers.sweep.files import is_edited, read_cell
 from helpers.sweep.store import ListedCell, group_folder, read_cells, settings_of
 from helpers.sweep.variants import variant_of
@@ -42,6 +43,10 @@ SCORES = {
     "seed": "Int64",
     "metric": "string",
     "main_score": "float64",
+    "items": "Int64",
+    "items_of": "Int64",
+    "estimate": "string",
+    "standard_error": "float64",
     "mteb_version": "string",
     "dataset_revision": "string",
     "data_fingerprint": "string",
@@ -101,14 +106,21 @@ def scores_table(study: Study, folder: Path, prompts: pd.DataFrame) -> pd.DataFr
     """One row per cell of the study (schema `SCORES`): finished ones, and failed or missing ones with the reason.
 
     weights: digest of all tensors. variant_of: the model of the study with the same weights that stands before this one
-    (`variants`), missing for a model of its own.
+    (`variants`), missing for a model of its own. estimate: `full`, or `anchored` where the prompt was scored on `items` of
+    `items_of` items (`anchored`); standard_error: of that, 0 in full.
     """
-    rows = [_row(record) for _, record in current_cells(study, folder, prompts)]
+    cells = list(current_cells(study, folder, prompts))
+    rows = with_estimates([_row(record) for _, record in cells], cells)
     rows += list(_unfinished(study, folder, prompts, rows))
     table = conform(pd.DataFrame(rows), SCORES)
     twins = variant_of(table, [model.label for model in study.models])
     table["variant_of"] = table["model"].map(twins).astype("string")
     return table.sort_values(KEY, kind="stable").reset_index(drop=True)
+
+
+def estimates_table(study: Study, folder: Path, prompts: pd.DataFrame) -> pd.DataFrame:
+    """One row per test set whose prompts were scored on a part of its items (`estimates.spreads`); empty in full runs."""
+    return spreads(list(current_cells(study, folder, prompts)))
 
 
 def _row(record: dict[str, Any]) -> dict[str, Any]:
@@ -231,9 +243,11 @@ def cell_counts(scores: pd.DataFrame) -> pd.DataFrame:
 def export_mteb(study: Study, folder: Path, prompts: pd.DataFrame) -> int:
     """Write every finished cell as a result that `mteb.ResultCache(<run folder>)` reads; the number of files.
 
+    Scores on a part of the items are no benchmark scores and are left out.
     Files of earlier exports that are not among them are removed.
     """
-    return export_cells(study, folder, current_cells(study, folder, prompts))
+    whole = ((path, record) for path, record in current_cells(study, folder, prompts) if record.get("items") is None)
+    return export_cells(study, folder, whole)
 
 
 def prompt_label(kind: str, text: str | None) -> str:

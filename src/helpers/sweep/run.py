@@ -15,6 +15,7 @@ from helpers.base.network import go_offline
 from helpers.base.progress import Progress, Say
 from helpers.study.spec import ModelSpec, Study, TaskSpec
 from helpers.sweep.cell import prompts_of
+from helpers.sweep.part import check_budget
 from helpers.sweep.group import group_line, stale_line
 from helpers.sweep.processes import in_processes
 from helpers.sweep.requests import check_limits
@@ -157,6 +158,7 @@ def sweep_study(
     `wait=False` ends when only groups are left that others are computing. Raises `StudyError` before anything is
     computed where a server would be asked for more than the study allows.
     """
+    check_budget(study)
     check_limits(study, folder)
     if study.sweep.offline:
         go_offline()

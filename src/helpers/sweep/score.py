@@ -63,7 +63,7 @@ def unit_scores(encoder: SweepEncoder, task: Any, cell: Cell) -> pd.DataFrame | 
         if len({len(hits) for hits in task.hits}) > 1:  # folds of a cross-validation hold different texts
             return None
         share = np.mean(task.hits, axis=0)
-        ids = [str(n) for n in range(len(share))]
+        ids = _positions(cell, len(share))
         return pd.DataFrame({"query_id": ids, "score": share, "gold": np.nan})
     if kind == "STS" and len(encoder.calls) == 2:
         left, right = (encoder.vectors(*call) for call in list(encoder.calls))
@@ -71,6 +71,11 @@ def unit_scores(encoder: SweepEncoder, task: Any, cell: Cell) -> pd.DataFrame | 
         norms = np.linalg.norm(left, axis=1) * np.linalg.norm(right, axis=1)
         cosine = (left * right).sum(1) / np.where(norms == 0, 1, norms)
         gold = subset_data(task, cell.slot["subset"])[cell.slot["split"]]["score"][:]
-        ids = [str(n) for n in range(len(cosine))]
+        ids = _positions(cell, len(cosine))
         return pd.DataFrame({"query_id": ids, "score": cosine.astype(float), "gold": np.asarray(gold, float)})
     return None
+
+
+def _positions(cell: Cell, n: int) -> list[str]:
+    """Where n scored items stand in the whole test set: there they have the same names as under a prompt on all items."""
+    return [str(row) for row in (range(n) if cell.part is None else cell.part.rows)]

@@ -43,6 +43,7 @@ def settings_of(study: Study, model: ModelSpec, task: TaskSpec) -> str:
             task.model_dump(mode="json", exclude_defaults=True),
             [study.seed, study.sweep.exact, study.sweep.bitext_side],
             [prompts.application, prompts.separator] if prompts else [],
+            *([] if study.budget == "full" else [study.model_dump(mode="json", include={"budget"})]),
         ]
     )
 

@@ -54,6 +54,34 @@ def completeness(table: pd.DataFrame) -> list[str]:
     return sentences
 
 
+def estimated(estimates: pd.DataFrame) -> list[str]:
+    """On how many items the prompts were scored, and how far the spread over prompts is their error (`estimates.spreads`).
+
+    >>> row = {"model": "m", "task": "T", "prompts": 15, "items": 75, "items_of": 300, "error": 0.004, "spread": 0.012,
+    ...        "spread_corrected": 0.010}
+    >>> estimated(pd.DataFrame([row]))[1]
+    'm on T: standard deviation over 15 prompts .012 as estimated, .010 without the errors of the estimates.'
+    """
+    if estimates.empty:
+        return []
+    share = estimates["items"] / estimates["items_of"]
+    text = (
+        f"Prompts were scored on {share.min():.0%}" + (f" to {share.max():.0%}" if share.max() > share.min() else "")
+        + f" of the items and anchored at the prompt that was scored on all; median standard error {estimates['error'].median():.4f}. "
+        "What pages 3 and 4 say of these scores counts their errors as spread."
+    )  # fmt: skip
+    widest = estimates.sort_values("spread", ascending=False).head(3)
+    return [text] + [
+        f"{r.model} on {r.task}: standard deviation over {r.prompts} prompts {_short(r.spread)} as estimated, "
+        f"{_short(r.spread_corrected)} without the errors of the estimates."
+        for r in widest.itertuples()
+    ]
+
+
+def _short(value: float) -> str:
+    return f"{value:.3f}".removeprefix("0")
+
+
 def spreads(table: pd.DataFrame) -> list[str]:
     """The widest spread over prompts on one subset of a task, the median spread, and where no prompt changes anything."""
     prompted = table[(table["status"] == "ok") & (table["kind"] == "prompt")]
