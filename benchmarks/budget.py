@@ -55,7 +55,9 @@ def replayed(items: np.ndarray, anchor: np.ndarray, gold: np.ndarray | None, str
 def main(folder: str, replays: int = 200) -> None:
     """Print one row per model, test set and share."""
     units = pd.read_parquet(Path(folder) / "tables" / "query_scores.parquet")
-    print("| model | task | items | of | independent | anchored | ratio | 90 % | spread | raw | corrected | side | tau |")
+    print(
+        "| model | task | items | of | independent | anchored | ratio | 90 % | spread | raw | corrected | side | tau |"
+    )
     print("|---|---|---|---|---|---|---|---|---|---|---|---|---|")
     for (model, task, *_), part in units.groupby(SET, sort=True, observed=True):
         wide = part.pivot_table(index="query_id", columns="prompt_id", values="score")

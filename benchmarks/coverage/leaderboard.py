@@ -1,5 +1,5 @@
 """Simulations of chapter 04's intervals and tests."""
 
-from benchmarks.coverage.parts import ranks
+from benchmarks.coverage.parts import headline, ranks
 
-SIMULATIONS = [*ranks.SIMULATIONS]
+SIMULATIONS = [*headline.SIMULATIONS, *ranks.SIMULATIONS]

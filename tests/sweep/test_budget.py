@@ -80,7 +80,9 @@ def test_a_larger_budget_embeds_only_the_new_items_and_ends_with_the_full_scores
     grown = swept(tmp_path / "grown", "full")
     assert grown["estimate"].eq("full").all()
     full = swept(tmp_path / "full", "full")
-    assert by_prompt(grown)["main_score"].to_numpy() == pytest.approx(by_prompt(full)["main_score"].to_numpy(), abs=1e-6)
+    assert by_prompt(grown)["main_score"].to_numpy() == pytest.approx(
+        by_prompt(full)["main_score"].to_numpy(), abs=1e-6
+    )
 
 
 def test_an_estimate_is_never_exported_as_a_benchmark_score(budgeted):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from scipy import stats
 
 from helpers.base.ties import compare, levelled
 
@@ -30,11 +31,28 @@ def mean_scores(own: list[np.ndarray], draws: int = 10_000, seed: int = 42) -> n
     return np.sort(levelled(total / len(own)))
 
 
-def central(means: np.ndarray, level: float = 0.95) -> tuple[float, float]:
-    """Lower and upper end of the central `level` of equally probable sorted values: no more than half of the rest is
-    left out on either side."""
-    left_out = int(np.floor((1 - level) / 2 * len(means) + 1e-9))
-    return float(means[left_out]), float(means[len(means) - 1 - left_out])
+def predicted(own: list[np.ndarray], level: float = 0.95) -> tuple[float, float]:
+    """Where the mean over tasks would lie with one further prompt per task, written like the others: a prediction interval.
+
+    own: the scores task by task, k of task t with variance s^2. The variance of the new mean about the old one is the sum
+    of v_t = s_t^2 (1 + 1/k_t) over the T tasks, divided by T^2; its degrees of freedom are Satterthwaite's (Biometrics
+    Bulletin 1946), (sum v_t)^2 / sum(v_t^2 / (k_t - 1)). NaN where a task has fewer than two prompts. Its coverage is
+    simulated in benchmarks/coverage/parts/headline.py.
+
+    >>> low, high = predicted([np.array([0.4, 0.5, 0.6])])  # s = .1, t of 2 degrees of freedom 4.303
+    >>> round(low, 3), round(high, 3)
+    (0.003, 0.997)
+    """
+    if not own or any(len(x) < 2 for x in own):
+        return float("nan"), float("nan")
+    sizes = np.array([len(x) for x in own])
+    parts = np.array([0.0 if not np.ptp(levelled(x)) else x.var(ddof=1) for x in own]) * (1 + 1 / sizes)
+    middle = float(np.mean([x.mean() for x in own]))
+    if not parts.sum():
+        return middle, middle
+    freedom = parts.sum() ** 2 / (parts**2 / (sizes - 1)).sum()
+    reach = float(stats.t.ppf(0.5 + level / 2, freedom) * np.sqrt(parts.sum()) / len(own))
+    return middle - reach, middle + reach
 
 
 def percentile(value: float, means: np.ndarray) -> float:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pandas as pd
 
 from helpers.base.ties import compare
-from helpers.leaderboard.draws import central, mean_scores, percentile
+from helpers.leaderboard.draws import mean_scores, percentile, predicted
 from helpers.scores.board import board_matrix, borda
 from helpers.scores.cells import prompt_scores
 
@@ -27,6 +25,9 @@ COLUMNS = [
 ]
 
 
+SIDES = {1: "above", 0: "within", -1: "below"}
+
+
 def headline_table(
     cells: pd.DataFrame, sensitivity: pd.DataFrame, ranks: pd.DataFrame, draws: int = 10_000, level: float = 0.95,
     seed: int = 42, holes: str = "mteb",
@@ -34,16 +35,14 @@ def headline_table(
     """One row per model, best Borda rank by default first.
 
     default: mean of the default scores over tasks. prompt_mean: mean over tasks of the mean over written prompts. low,
-    high: the central `level` interval of a model's mean score when its prompt is drawn at random on every task
-    (`prompt_draws.mean_scores`): how far the reported mean could lie by wording alone. worst: mean over tasks of the
-    worst prompt, of equal numbers of prompts for all models (`extremes.extreme_scores`). percentile: share of those
-    random means that are below the default's, ties half. rank: Borda with all defaults (`holes` as in
-    `leaderboard.borda`); rank_low, rank_high: its interval when every model draws prompts at random
-    (`rank_distribution.rank_table`).
+    high: the prediction interval of the mean with one further prompt per task (`draws.predicted`), in which a default that is
+    a prompt like the others lies with probability `level`. worst: mean over tasks of the worst prompt, of equal numbers of
+    prompts for all models (`extremes.extreme_scores`). percentile: share of the random means that are below the default's,
+    ties half (`draws.mean_scores`). rank: Borda with all defaults (`holes` as in `leaderboard.borda`); rank_low, rank_high:
+    its interval when every model draws prompts at random (`rank_distribution.rank_table`).
     All means are over the tasks on which the model has both a default and prompts (column tasks).
-    verdict: "inflated" or "deflated" where the default lies outside the interval, and how many single cells have which
-    label (`sensitivity`); "too few prompts" where it lies outside and there are so few different boards that even the
-    extreme one is drawn more often than the interval leaves out; "no default" where nothing was reported.
+    verdict: "above what other prompts predict", "below …" or "within …", and how many single cells have which label
+    (`sensitivity`); "too few prompts" where a task has fewer than two; "no default" where nothing was reported.
     """
     data = prompt_scores(cells)
     default = board_matrix(cells, "default")
@@ -56,7 +55,7 @@ def headline_table(
                  if np.isfinite(data.values[m, t]).any() and (default.loc[model].isna().all() or np.isfinite(default.loc[model, name]))]  # fmt: skip
         own = [x[np.isfinite(x)] for x in data.values[m, tasks]]
         means = mean_scores(own, draws, seed)
-        low, high = central(means, level)
+        low, high = predicted(own, level)
         reported = float(default.loc[model].iloc[tasks].mean()) if tasks else float(default.loc[model].mean())
         labels = (
             sensitivity.loc[sensitivity["model"] == model, "label"] if len(sensitivity) else pd.Series(dtype=object)
@@ -68,7 +67,7 @@ def headline_table(
             "percentile": percentile(reported, means),
             "rank": rank.get(model, np.nan),
             "rank_low": spread["rank_low"].get(model, np.nan), "rank_high": spread["rank_high"].get(model, np.nan),
-            "verdict": _verdict(reported, low, high, labels, math.prod(len(x) for x in own) * (1 - level) / 2 < 1),
+            "verdict": _verdict(reported, low, high, labels, len(own)),
         })  # fmt: skip
     table = pd.DataFrame(rows, columns=[COLUMNS[0], "tasks", *COLUMNS[1:]])
     return table.sort_values(["rank", "model"], ignore_index=True)
@@ -80,15 +79,13 @@ def outside(table: pd.DataFrame) -> np.ndarray:
     return above.astype(int) - below.astype(int)
 
 
-def _verdict(default: float, low: float, high: float, labels: pd.Series, too_few: bool) -> str:
+def _verdict(default: float, low: float, high: float, labels: pd.Series, tasks: int) -> str:
     if not np.isfinite(default):
         return "no default"
     if not np.isfinite(low):
-        return "no prompts"
-    side = compare(default, high) > 0, compare(default, low) < 0
-    word = "inflated" if side[0] else "deflated" if side[1] else "within the interval"
-    if too_few and not word.startswith("within"):
-        word = f"too few prompts to call it {word}"
+        return "too few prompts" if tasks else "no prompts"
+    side = int(compare(default, high) > 0) - int(compare(default, low) < 0)
+    word = f"{SIDES[side]} what other prompts predict"
     counts = labels.value_counts()
     parts = [
         f"{int(counts[k])} {k}" for k in ("inflated", "deflated", "representative", "undecided") if counts.get(k, 0)

@@ -211,21 +211,18 @@ def honest(halves: pd.DataFrame) -> Said:
 
 
 def headline(table: pd.DataFrame) -> list[dict[str, str]]:
-    """How many models report a mean score that random prompts do not give (`headline.headline_table`)."""
-    known = table.dropna(subset=["default", "low"]) if len(table) else table
+    """How many models report a mean score that other prompts do not predict (`headline.headline_table`)."""
+    known = table.dropna(subset=["default", "prompt_mean"]) if len(table) else table
     if known.empty:
         return []
-    side, few = outside(known), known["verdict"].str.startswith("too few").to_numpy()
-    up, down = int((side[~few] > 0).sum()), int((side[~few] < 0).sum())
-    verb = choose(len(known), "reports", "report")
-    text = f"{out_of(up, len(known), 'model')} {verb} a mean score above the 95% interval that random prompts give"
+    side, few = outside(known), int(known["low"].isna().sum())
+    up, down, n = int((side > 0).sum()), int((side < 0).sum()), len(known) - few
+    verb = choose(n, "reports", "report")
+    text = f"{out_of(up, n, 'model')} {verb} a mean score above the 95% interval that other prompts predict"
     text += f", {down} below it" if down else ""
-    counted = (("above", int((side[few] > 0).sum())), ("below", int((side[few] < 0).sum())))
-    unsure = [f"{n} {where} it" for where, n in counted if n]
-    if unsure:
-        text += f"; {' and '.join(unsure)} with too few prompts to tell"
-    if few.all():
-        text = "Too few prompts to say whether a default lies outside what random prompts give"
+    text += f"; {few} {choose(few, 'has', 'have')} too few prompts to tell" if few else ""
+    if not n:
+        text = "Too few prompts to say whether a default lies outside what other prompts predict"
     gap = (known["default"] - known["prompt_mean"]).mean()
     where = {1: f"{gap:.3f} above", 0: "at", -1: f"{-gap:.3f} below"}[int(compare(gap, 0))]
     text += f"; on average a default lies {where} the mean of the prompts."

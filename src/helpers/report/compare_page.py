@@ -11,8 +11,9 @@ from helpers.report.compare import Comparison, compare, findings
 from helpers.report.runs import StudyRun
 
 HOW = {
-    "models": "One row per study and model. <em>low</em> to <em>high</em>: 95% of the mean scores that a random prompt "
-    "per task gives. <em>percentile</em>: share of them below the mean default. <em>rank_low</em> to <em>rank_high</em>: "
+    "models": "One row per study and model. <em>low</em> to <em>high</em>: where the mean would lie with "
+    "one further prompt per task (95% prediction interval). <em>percentile</em>: share of the means of random prompts below "
+    "the mean default. <em>rank_low</em> to <em>rank_high</em>: "
     "95% of the ranks under random prompts. Means of studies with different tasks are different quantities.",
     "scores": "The bar is that interval, the dark tick the mean over prompts, the diamond the default. How probable "
     "an order of two models is under random prompts is said below; bars that overlap do not say it.",

@@ -112,12 +112,13 @@ def _reported(study: Evidence) -> str:
             + ". A default may also be the prompt that the model was trained with.</p>"
         )
     how = (
-        "Bar: 95% of the mean scores when each task draws one prompt at random. Tick: their mean. Diamond: the default, "
+        "Bar: where the mean score would lie with one further prompt per task (95% prediction interval). Tick: mean of the "
+        "prompts. Diamond: the default, "
         "which a leaderboard reports, with its distance to that mean."
     )
     claim = words.reported(headline)
     figure = _drawn(charts.reported(headline), "reported", "Reported score and what other prompts give",
-                    f"One row per model: the interval of random prompts and the default. {claim}.")  # fmt: skip
+                    f"One row per model: the prediction interval and the default. {claim}.")  # fmt: skip
     return _section(study, "03", claim, how, figure, more) + example_html("inflation")
 
 

@@ -29,7 +29,7 @@ UNSEEN = {"parameters", "injected-parameters", "papermill-error-cell-tag"}
 KEPT = ("text/html", "text/markdown", "text/latex", "image/svg+xml", "image/png", "image/jpeg", "text/plain")
 
 GUIDE = (
-    "studies", "own-study", "python", "choose-a-prompt", "task-data", "served-models", "prompts-from-a-model", "many-gpus", "tables",
+    "studies", "own-study", "python", "choose-a-prompt", "task-data", "served-models", "prompts-from-a-model", "many-gpus", "budget", "tables",
     "troubleshooting", "architecture",
 )  # fmt: skip
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")

@@ -75,16 +75,18 @@ def verdict_table(run: StudyRun) -> str:
         return ""
     if headline.empty:
         return ""
-    caption = "Mean score and rank: by default, and in 95% of draws of random prompts"
+    caption = "Mean score and rank by default, and the 95% intervals of other prompts"
     short = pd.DataFrame(
         {
             "model": headline["model"],
             "default": headline["default"],
-            "random prompts": _spans(headline["low"], headline["high"], ".3f"),
+            "other prompts": _spans(headline["low"], headline["high"], ".3f"),
             "percentile": [f"{v:.0%}" if v == v else None for v in headline["percentile"]],
             "rank": headline["rank"],
             "ranks": _spans(headline["rank_low"], headline["rank_high"], ".0f"),
-            "verdict": headline["verdict"].str.partition(" (")[0],
+            "verdict": headline["verdict"]
+            .str.partition(" (")[0]
+            .str.replace(" what other prompts predict", "", regex=False),
         }
     )
     return table(short, name=f"tbl-verdict-{run.name}", caption=caption).markup

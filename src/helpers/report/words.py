@@ -12,15 +12,13 @@ from helpers.leaderboard.headline import outside
 
 
 def intervals(models: pd.DataFrame) -> str:
-    """How many defaults lie outside the interval of random prompts (`comparison.model_rows`)."""
+    """How many defaults lie outside the prediction interval (`comparison.model_rows`)."""
     known = models.dropna(subset=["default", "low", "high"])
     if known.empty:
-        return "No default to compare with random prompts"
-    few = known["verdict"].str.startswith("too few")
-    n, unsure = (int((outside(known[part]) != 0).sum()) for part in (~few, few))
+        return "No default to compare with other prompts"
+    n = int((outside(known) != 0).sum())
     said, verb = out_of(n, len(known), "mean default"), choose(len(known), "lies", "lie")
-    more = f", {unsure} with too few prompts to tell" if unsure else ""
-    return f"{said} {verb} outside what random prompts give{more}"
+    return f"{said} {verb} outside what other prompts predict"
 
 
 def pools(geometry: pd.DataFrame) -> str:
@@ -36,16 +34,16 @@ def pools(geometry: pd.DataFrame) -> str:
 
 
 def reported(headline: pd.DataFrame) -> str:
-    """Where the reported mean scores lie beside the interval of random prompts (`headline.headline_table`)."""
+    """Where the reported mean scores lie beside the prediction interval (`headline.headline_table`)."""
     known = headline.dropna(subset=["default", "low", "high"])
     side = outside(known)
     above, below, n = int((side > 0).sum()), int((side < 0).sum()), len(known)
     if n and above == n:
-        return "Every reported score lies above what random prompts give"
+        return "Every reported score lies above what other prompts predict"
     if n and not above + below:
-        return "Every reported score lies within what random prompts give"
+        return "Every reported score lies within what other prompts predict"
     said = [f"{k} {word}" for k, word in ((above, "above"), (below, "below")) if k]
-    return f"Of {count(n, 'reported score')}, {' and '.join(said)} what random prompts give"
+    return f"Of {count(n, 'reported score')}, {' and '.join(said)} what other prompts predict"
 
 
 def ranks(table: pd.DataFrame) -> str:

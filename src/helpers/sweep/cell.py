@@ -62,7 +62,10 @@ def make_cells(
     for split in task.eval_splits:
         for subset in task.hf_subsets:
             fingerprint = _fingerprint(task, subset, split)
-            part, wanted = part_of(task, subset, split, study.budget, study.seed), prompts_of(study, prompts, task_spec.name)
+            part, wanted = (
+                part_of(task, subset, split, study.budget, study.seed),
+                prompts_of(study, prompts, task_spec.name),
+            )
             first = anchor_of(wanted)
             for prompt in wanted:
                 used = prefixes(model, task.metadata, prompt, study.prompts.application, study.prompts.separator)

@@ -60,7 +60,7 @@ class _Thin:
     """The task as a cell scores it: as it is, or a copy with a part of its items, made once."""
 
     def __init__(self, task: Any) -> None:
-        self.task, self.known = task, {}
+        self.task, self.known = task, dict[tuple[str, str], Any]()
 
     def of(self, cell: Cell) -> Any:
         if cell.part is None:

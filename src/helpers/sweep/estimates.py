@@ -35,7 +35,9 @@ def with_estimates(rows: list[dict[str, Any]], cells: Sequence[Found]) -> list[d
             continue
         if whole is None:
             for n in part:
-                rows[n].update(main_score=None, status="missing", reason="its anchor, a prompt on all items, is not computed")
+                rows[n].update(
+                    main_score=None, status="missing", reason="its anchor, a prompt on all items, is not computed"
+                )
             continue
         found = _anchored(cells[whole], [cells[n] for n in part])
         for n, score, error in zip(part, found.scores, found.errors, strict=True):
@@ -60,7 +62,17 @@ def spreads(cells: Sequence[Found]) -> pd.DataFrame:
         found = _anchored(cells[whole], [cells[n] for n in part])
         raw, corrected = spread(found.scores, found.covariance)
         slot = cells[whole][1]["slot"]
-        rows.append([*(slot[key] for key in SET), len(part), found.items, found.items_of, float(np.median(found.errors)), raw, corrected])
+        rows.append(
+            [
+                *(slot[key] for key in SET),
+                len(part),
+                found.items,
+                found.items_of,
+                float(np.median(found.errors)),
+                raw,
+                corrected,
+            ]
+        )
     return pd.DataFrame(rows, columns=pd.Index(COLUMNS))
 
 
@@ -86,7 +98,9 @@ def _anchored(whole: Found, part: Sequence[Found]) -> Anchored:
         raise ValueError(f"{slot['model']} x {slot['task']}: its items do not make its main score; set budget: full")
     rows = _rows(full, part)
     some = None if gold is None else gold[rows]
-    return anchored(np.column_stack(values), full["score"].to_numpy(float)[rows], whole[1]["main_score"], len(full), some)
+    return anchored(
+        np.column_stack(values), full["score"].to_numpy(float)[rows], whole[1]["main_score"], len(full), some
+    )
 
 
 def _rows(full: pd.DataFrame, part: Sequence[Found]) -> np.ndarray:

@@ -94,7 +94,7 @@ def thinned(task: Any, subset: str, split: str, part: Part, whole: bool = False)
     fresh = copy.copy(task)
     for wrapped in ("_calculate_scores", "_undersample_data"):  # `prepare` bound them to the whole task
         fresh.__dict__.pop(wrapped, None)
-    parts = {**{k: v for k, v in data.items()}, split: some}
+    parts = {**dict(data), split: some}
     fresh.dataset = {**task.dataset, subset: parts} if subset in task.dataset else parts
     return prepare(fresh)
 

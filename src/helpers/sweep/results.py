@@ -14,8 +14,8 @@ from helpers.base.files import read_json
 from helpers.base.phrases import choose, out_of
 from helpers.study.spec import Study, TaskSpec
 from helpers.sweep.cell import prompts_of
-from helpers.sweep.export import export_cells
 from helpers.sweep.estimates import spreads, with_estimates
+from helpers.sweep.export import export_cells
 from helpers.sweep.files import is_edited, read_cell
 from helpers.sweep.store import ListedCell, group_folder, read_cells, settings_of
 from helpers.sweep.variants import variant_of

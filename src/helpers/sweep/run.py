@@ -15,8 +15,8 @@ from helpers.base.network import go_offline
 from helpers.base.progress import Progress, Say
 from helpers.study.spec import ModelSpec, Study, TaskSpec
 from helpers.sweep.cell import prompts_of
-from helpers.sweep.part import check_budget
 from helpers.sweep.group import group_line, stale_line
+from helpers.sweep.part import check_budget
 from helpers.sweep.processes import in_processes
 from helpers.sweep.requests import check_limits
 from helpers.sweep.store import GroupReport, group_folder, read_note, request_of
