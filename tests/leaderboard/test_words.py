@@ -138,7 +138,7 @@ def test_the_headline_counts_the_defaults_outside_their_intervals():
 
 
 def test_the_headline_leaves_out_no_model_with_too_few_prompts():
-    few = ("a", 0.9, 0.5, 0.4, 0.6, "too few prompts to call it inflated")
+    few = ("a", 0.9, 0.5, None, None, "too few prompts")
     text = words.headline(frame(COLUMNS, few, ("b", 0.5, 0.5, 0.4, 0.6, "within")))[0]["text"]
-    assert text.startswith("0 of 2 models") and "1 above it with too few prompts" in text
+    assert text.startswith("0 of 1 model ") and "1 has too few prompts to tell" in text
     assert words.headline(frame(COLUMNS, few))[0]["text"].startswith("Too few prompts to say")

@@ -70,7 +70,7 @@ def estimated(estimates: pd.DataFrame) -> list[str]:
         + f" of the items and anchored at the prompt that was scored on all; median standard error {estimates['error'].median():.4f}. "
         "What pages 3 and 4 say of these scores counts their errors as spread."
     )  # fmt: skip
-    widest = estimates.sort_values("spread", ascending=False).head(3)
+    widest = estimates.sort_values(["spread", "model", "task"], ascending=[False, True, True]).head(3)
     return [text] + [
         f"{r.model} on {r.task}: standard deviation over {r.prompts} prompts {_short(r.spread)} as estimated, "
         f"{_short(r.spread_corrected)} without the errors of the estimates."
