@@ -1,5 +1,5 @@
 """Simulations of chapter 04's intervals and tests."""
 
-from benchmarks.coverage.parts import headline, ranks
+from benchmarks.coverage.parts import headline, ranks, reliability
 
-SIMULATIONS = [*headline.SIMULATIONS, *ranks.SIMULATIONS]
+SIMULATIONS = [*headline.SIMULATIONS, *ranks.SIMULATIONS, *reliability.SIMULATIONS]

@@ -4,6 +4,7 @@
 """
 
 from helpers.leaderboard import figures as figures
+from helpers.leaderboard import reliability as reliability
 from helpers.leaderboard import words as words
 from helpers.leaderboard.certainty import order_table, redrawn
 from helpers.leaderboard.explorer import BoardExplorer

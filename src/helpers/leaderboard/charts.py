@@ -126,6 +126,30 @@ def gain_lines(curve: pd.DataFrame) -> Any:
     ).properties(width=520, height=280)
 
 
+def reliability_lines(curve: pd.DataFrame) -> Any:
+    """Reliability of the models' mean scores against tasks, a line per number of prompts, with one band (15 prompts)."""
+    data = plain(curve).assign(prompts=curve["n_prompts"].astype(str))
+    order = [str(n) for n in sorted(curve["n_prompts"].unique())]
+    x = alt.X(
+        "n_tasks:Q", title="tasks", scale=alt.Scale(type="log"), axis=alt.Axis(values=list(curve["n_tasks"].unique()))
+    )
+    y = alt.Y("g:Q", title="reliability of the models' mean scores", scale=alt.Scale(domain=[0, 1]))
+    base = alt.Chart(data).encode(
+        x=x, y=y,
+        color=alt.Color("prompts:N", sort=order, title="prompts per task", scale=alt.Scale(range=PALETTE)),
+        tooltip=["n_tasks:Q", "n_prompts:Q", alt.Tooltip("g:Q", format=".2f"), alt.Tooltip("low:Q", format=".2f"),
+                 alt.Tooltip("high:Q", format=".2f"), alt.Tooltip("tau:Q", format=".2f", title="Kendall's tau")],
+    )  # fmt: skip
+    lines = base.mark_line() + base.mark_point(size=45, filled=True).encode(
+        shape=alt.Shape("prompts:N", sort=order, title="prompts per task")
+    )
+    some = data[(data["n_prompts"] == 15) & data["low"].notna()]
+    if some.empty:
+        return lines.properties(width=520, height=280)
+    band = alt.Chart(some).mark_area(opacity=0.15, color=INK).encode(x=x, y=alt.Y("low:Q"), y2="high:Q")
+    return (band + lines).properties(width=520, height=280)
+
+
 def half_lines(curve: pd.DataFrame) -> Any:
     """Reported against honest gain of the best of k, mean over test sets of a task, a panel per task."""
     names = {"reported": "on the queries that chose it", "honest": "on the other half"}

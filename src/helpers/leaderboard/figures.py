@@ -51,6 +51,21 @@ def wins(table: pd.DataFrame, models: list[str]) -> Figure | Absent:
     )
 
 
+def reliability(curve: pd.DataFrame) -> Figure | Absent:
+    """How many tasks and prompts a stable order takes; curve: `reliability.reliability_curve`."""
+    if curve.empty:
+        return Absent(
+            "fig-reliability", "It takes two models and two tasks with two prompts each to tell models from tasks."
+        )
+    return Figure(
+        "fig-reliability",
+        charts.reliability_lines(curve),
+        words.reliability(curve),
+        "Rising lines of reliability against the number of tasks, one per number of prompts, which lie close together "
+        "where tasks decide.",
+    )
+
+
 def hacking(curve: pd.DataFrame) -> Figure | Absent:
     """What the best of k prompts gains; curve: `gains.best_of_k`."""
     if curve.empty:

@@ -141,6 +141,28 @@ def orders(table: pd.DataFrame) -> list[dict[str, str]]:
     return [{"text": f"{text}.", "figure": "tbl-orders"}]
 
 
+def reliability(curve: pd.DataFrame, wanted: float = 0.9) -> Said:
+    """How many tasks it takes with one prompt and with fifteen (`reliability.reliability_curve`)."""
+    parts = []
+    for n in (1, 15):
+        own = curve[curve["n_prompts"] == n]
+        reached = own[own["g"] >= wanted]
+        takes = (
+            count(int(reached["n_tasks"].min()), "task") if len(reached) else f"more than {own['n_tasks'].max()} tasks"
+        )
+        parts.append(f"{takes} with {count(n, 'prompt')} each")
+    title = f"A reliability of {wanted:g} takes {parts[0]}, {parts[1]}"
+    at = curve[(curve["n_tasks"] == 11) & (curve["n_prompts"] == 15)].iloc[0]
+    interval = (
+        "no interval, too few tasks" if pd.isna(at["low"]) else f"95% interval {at['low']:.2f} to {at['high']:.2f}"
+    )
+    text = (
+        f"On 11 tasks with 15 prompts each the reliability of the models' mean scores is {at['g']:.2f} ({interval}); two such "
+        f"boards of other tasks and prompts would agree with Kendall's tau of about {at['tau']:.2f}."
+    )
+    return Said(title, (text,))
+
+
 def wins(table: pd.DataFrame) -> Said:
     """The pair of models whose order is least certain (`random_ranks.pairwise_wins`)."""
     pairs = {

@@ -53,6 +53,7 @@ CHAPTERS = {
             "base.extremes",
             "leaderboard.random_ranks",
             "leaderboard.certainty",
+            "leaderboard.reliability",
             "leaderboard.manipulation",
         ),
         *("leaderboard.gains", "leaderboard.draws", "leaderboard.headline", "report.compare"),
