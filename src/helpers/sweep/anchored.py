@@ -74,7 +74,7 @@ def pseudo_values(items: np.ndarray, gold: np.ndarray | None = None) -> np.ndarr
     if gold is None:
         return np.asarray(items, float)
     n, whole = len(items), unit_scores(items, gold)
-    return n * whole - (n - 1) * np.column_stack([_without_each(column, gold) for column in items.T])
+    return n * whole - (n - 1) * _without_each(items, gold)
 
 
 def spread(scores: np.ndarray, covariance: np.ndarray) -> tuple[float, float]:
@@ -92,25 +92,27 @@ def spread(scores: np.ndarray, covariance: np.ndarray) -> tuple[float, float]:
     return raw**0.5, max(0.0, raw - noise) ** 0.5
 
 
-def _without_each(values: np.ndarray, gold: np.ndarray) -> np.ndarray:
-    """Spearman's correlation without each item in turn, (n,): ranks above the left-out item fall by one, ties by half."""
-    n, block = len(values), max(1, BLOCK // max(len(values), 1))
-    a, b = stats.rankdata(values), stats.rankdata(gold)
-    out = np.empty(n)
+def _without_each(items: np.ndarray, gold: np.ndarray) -> np.ndarray:
+    """Spearman's correlation of every column with `gold` without each item in turn, (n, k).
+
+    Ranks above the item that is left out fall by one, ties with it by half.
+    """
+    n, block = len(items), max(1, BLOCK // max(len(items), 1))
+    ranks, gold_ranks = stats.rankdata(items, axis=0), stats.rankdata(gold)
+    out = np.empty(items.shape)
     for first in range(0, n, block):
         rows = slice(first, min(first + block, n))
-        left = [_ranks_without(x, r, rows) for x, r in ((values, a), (gold, b))]
-        size = n - 1
-        mean = (size + 1) / 2
-        x, y = (r - mean for r in left)
-        inside = np.ones_like(x)
-        inside[np.arange(len(x)), np.arange(first, rows.stop)] = 0
-        x, y = x * inside, y * inside
-        with np.errstate(divide="ignore", invalid="ignore"):
-            out[rows] = (x * y).sum(1) / np.sqrt((x**2).sum(1) * (y**2).sum(1))
+        y, y_size = _centred(gold, gold_ranks, rows)
+        for column in range(items.shape[1]):
+            x, x_size = _centred(items[:, column], ranks[:, column], rows)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                out[rows, column] = np.einsum("ij,ij->i", x, y) / np.sqrt(x_size * y_size)
     return out
 
 
-def _ranks_without(values: np.ndarray, ranks: np.ndarray, rows: slice) -> np.ndarray:
+def _centred(values: np.ndarray, ranks: np.ndarray, rows: slice) -> tuple[np.ndarray, np.ndarray]:
+    """Ranks without each item of `rows`, about their mean and 0 at the item itself, with their sums of squares."""
     gone = values[rows, None]
-    return ranks - (values > gone) - 0.5 * (values == gone)
+    left = ranks - (values > gone) - 0.5 * (values == gone) - len(values) / 2
+    left[np.arange(len(left)), np.arange(rows.start, rows.stop)] = 0
+    return left, np.einsum("ij,ij->i", left, left)

@@ -24,6 +24,8 @@ def plan_table(study: Study, folder: Path | None = None) -> pd.DataFrame:
 
     Prompts are those of the study's file; prompts that a generator has yet to write count as complete. Text
     counts are those of `text_counts`: missing where mteb has no statistics, or local data cannot be used.
+    With a budget that is a share, prompts other than the anchor count as that share of the texts; a number of items counts as
+    all of them, so its costs are at most those.
     Done counts finished cells of these settings; those of other settings stay in the folder and do not count.
     """
     return planned(study, folder)[0]
@@ -53,7 +55,7 @@ def planned(study: Study, folder: Path | None) -> tuple[pd.DataFrame, list[str]]
             there = {p.stem for p in place.glob("*-*.json") if "error" not in p.name}
             listed = read_cells(place, settings_of(study, model, task))
             done = len(there if listed is None else there & {cell.stem for cell in listed})
-            texts = None if sided is None else sided * runs + (shared or 0)
+            texts = None if sided is None else round(sided * _full_passes(study, runs)) + (shared or 0)
             tokens = None if texts is None or characters is None else texts * characters * TOKENS_PER_CHARACTER
             rows.append(
                 {
@@ -72,6 +74,15 @@ def planned(study: Study, folder: Path | None) -> tuple[pd.DataFrame, list[str]]
             )
     columns = ["model", "task", "subsets", "prompt_runs", "baseline_runs", "cells_done", "texts", "mtokens", "exaflop"]
     return pd.DataFrame(rows, columns=columns), problems
+
+
+def _full_passes(study: Study, runs: int) -> float:
+    """How many passes over all texts the runs of a task are.
+
+    >>> _full_passes(Study.model_validate({"name": "s", "title": "S", "steps": ["03"], "budget": 0.25}), runs=17)
+    5.0
+    """
+    return 1 + (runs - 1) * study.budget if isinstance(study.budget, float) else runs
 
 
 def prompt_counts(study: Study) -> dict[str, int]:
