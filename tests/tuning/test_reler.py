@@ -9,7 +9,7 @@ from scipy.special import ive
 from torch.nn.functional import normalize
 
 from helpers.study.tuning import RelerSpec
-from helpers.tuning.reler import leave_one_out, policy_loss, project, reward, vmf_samples
+from helpers.tuning.reler import concentration, leave_one_out, mean_length, policy_loss, project, reward, vmf_samples
 
 
 def seeded(seed: int = 0) -> torch.Generator:
@@ -24,6 +24,29 @@ def test_draws_have_the_mean_length_of_the_distribution(d, kappa):
     expected = ive(d / 2, kappa) / ive(d / 2 - 1, kappa)  # ratio of Bessel functions, Mardia and Jupp (2000)
     assert (z @ mean).mean().item() == pytest.approx(expected, abs=0.01)
     assert z.mean(0).norm().item() == pytest.approx(expected, abs=0.02)
+
+
+@pytest.mark.parametrize(("d", "kappa"), [(2, 3.0), (384, 400.0), (1024, 700.0)])
+def test_the_mean_length_is_the_ratio_of_bessel_functions(d, kappa):
+    assert mean_length(kappa, d) == pytest.approx(ive(d / 2, kappa) / ive(d / 2 - 1, kappa), rel=1e-9)
+
+
+def mean_reward(d: int, kappa: float, gap: float, rows: int) -> float:
+    """Of a perfect ranker: its target at cosine `gap`, eight other documents orthogonal to the query."""
+    query, documents = torch.zeros(rows, d), torch.zeros(rows, 9, d)
+    query[:, 0] = 1
+    documents[:, 0, :2] = torch.tensor([gap, (1 - gap**2) ** 0.5])
+    documents[:, range(1, 9), range(2, 10)] = 1
+    settings = RelerSpec(kappa=kappa, kappa_at=None, samples=8, projection=False)
+    return policy_loss(query, documents, settings, None, seeded())[1].item()
+
+
+def test_a_perfect_ranker_is_rewarded_alike_in_every_dimension():
+    gap = 0.45
+    rewards = [mean_reward(d, concentration(400.0, 384, d), gap, 128) for d in (128, 384, 768, 1024)]
+    assert np.ptp(rewards) < 0.03
+    assert mean_reward(1024, 400.0, gap, 64) < rewards[0] - 0.3  # one concentration for all would not do
+    assert concentration(400.0, 384, 384) == concentration(400.0, None, 1024) == 400
 
 
 def test_rewards_of_a_ranking_by_hand():
@@ -54,7 +77,7 @@ def test_gradient_equals_the_exact_one_on_the_circle():
     theta = torch.tensor(angles, dtype=torch.float64, requires_grad=True)
     rows = 20_000
     point = torch.stack([theta.cos(), theta.sin()], dim=1)
-    settings = RelerSpec(kappa=kappa, samples=8, projection=False)
+    settings = RelerSpec(kappa=kappa, kappa_at=None, samples=8, projection=False)
     loss, mean = policy_loss(point[:1].expand(rows, 2), point[1:].expand(rows, 2, 2), settings, None, seeded())
     loss.backward()
     assert mean.item() == pytest.approx((q * given_query).sum(), abs=0.005)
@@ -66,7 +89,7 @@ def test_gradient_equals_the_exact_one_on_the_circle():
 
 def gradients(projection: bool, repeats: int) -> torch.Tensor:
     base = torch.randn(4, 24, generator=seeded(5), dtype=torch.float64)
-    settings = RelerSpec(kappa=30.0, samples=4, projection=projection)
+    settings = RelerSpec(kappa=30.0, kappa_at=None, samples=4, projection=projection)
     query = base[:1].clone().expand(repeats, 24).clone().requires_grad_(True)
     documents = base[None, 1:].expand(repeats, 3, 24).clone().requires_grad_(True)
     loss, _ = policy_loss(query, documents, settings, None, seeded(7))
@@ -92,7 +115,7 @@ def test_projection_onto_a_span():
 def test_excluded_candidates_neither_count_nor_move():
     query, documents = torch.randn(2, 8), torch.randn(2, 3, 8, requires_grad=True)
     out = torch.tensor([[False, True, False], [False, False, True]])
-    policy_loss(query, documents, RelerSpec(kappa=20.0), out, seeded())[0].backward()
+    policy_loss(query, documents, RelerSpec(kappa=20.0, kappa_at=None), out, seeded())[0].backward()
     moved = documents.grad.abs().sum(-1) > 0
     assert not moved[0, 1] and not moved[1, 2]
 
@@ -101,7 +124,7 @@ def test_training_raises_the_reward_on_a_toy_set():
     generator = seeded(3)
     queries = torch.randn(12, 16, generator=generator).requires_grad_(True)
     documents = torch.randn(12, 4, 16, generator=generator).requires_grad_(True)
-    settings = RelerSpec(kappa=60.0, samples=16)
+    settings = RelerSpec(kappa=60.0, kappa_at=None, samples=16)
     optimiser = torch.optim.Adam([queries, documents], lr=0.05)
     curve = []
     for _ in range(60):

@@ -70,6 +70,11 @@ class RelerSpec(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     kappa: float = Field(400.0, gt=0, description="concentration of the von Mises-Fisher distributions")
+    kappa_at: int | None = Field(
+        384,
+        ge=2,
+        description="dimensions at which kappa holds, elsewhere the noise is scaled alike; null: kappa as it is",
+    )
     samples: int = Field(16, ge=2, description="sampled rankings per query; at least 2, each is another's baseline")
     reward: Literal["recall@1", "ndcg@10"] = "recall@1"
     projection: bool = Field(True, description="conditional-mean projection (less gradient noise)")
