@@ -45,12 +45,45 @@ window.helpersKit = (function () {
     return value;
   }
 
+  /* A chart for a narrow page: panels below one another, the names of rows above their marks (beside tiles and bars, which
+     fill their rows: short), nothing scaled down. */
+  var NARROW = 560, ROW = 34, NAME = 96;
+  function narrowed(spec, room, filled) {
+    var many = spec.hconcat || spec.concat, out = {};
+    var full = filled === undefined ? /"(rect|bar)"/.test(JSON.stringify(spec.layer || spec.mark || "")) : filled;
+    Object.keys(spec).forEach(function (k) { out[k] = spec[k]; });
+    if (many) { delete out.hconcat; delete out.concat; delete out.columns; out.vconcat = many; }
+    if (out.facet && out.facet.field && out.spec) out.columns = 1;
+    ["layer", "vconcat"].forEach(function (k) {
+      if (out[k]) out[k] = out[k].map(function (s) { return narrowed(s, room, k === "layer" ? full : undefined); });
+    });
+    if (out.spec) out.spec = narrowed(out.spec, room);
+    var y = out.encoding && out.encoding.y, above = y && (y.type === "nominal" || y.type === "ordinal") && y.axis !== null;
+    if (above) {
+      var axis = full ? { labelLimit: NAME } : { labelAlign: "left", labelBaseline: "bottom", labelPadding: 0, labelOffset: -7, labelLimit: room, ticks: false, domain: false, offset: 0 };
+      out.encoding = Object.assign({}, out.encoding, { y: Object.assign({}, y, { axis: Object.assign({}, y.axis || {}, axis) }) });
+    }
+    if (full) room = room - NAME + 40;
+    if (typeof out.width === "number" && out.width > room) out.width = room;
+    if (out.width && out.width.step) out.width = room;
+    if (out.height && out.height.step) out.height = { step: Math.max(out.height.step, ROW) };
+    return out;
+  }
+  function fitting(figure, spec) {
+    var room = figure.clientWidth;
+    if (!room || room >= NARROW || document.body.dataset.jpThemeLight) return spec;
+    var out = narrowed(spec, Math.max(220, room - 60)), config = out.config || {};
+    out.config = Object.assign({}, config, { legend: Object.assign({}, config.legend, { columns: 1, orient: "top" }) });
+    return out;
+  }
+
   function draw(figure) {
     var source = figure.querySelector(".hp-spec"), plot = figure.querySelector(".hp-plot");
     if (!source || !plot) return Promise.resolve();
     figure.dataset.state = "drawing";
     var dark = isDark(), spec = JSON.parse(source.textContent);
     figure.dataset.dark = dark;
+    spec = fitting(figure, spec);
     if (dark) spec = recoloured(spec);
     return loadVega().then(function () {
       return window.vegaEmbed(plot, spec, { renderer: "svg", actions: false, tooltip: { theme: dark ? "dark" : "light" } });

@@ -253,3 +253,18 @@ def test_table_is_searched_and_sorted(site, tab):
     tab.locator("#tbl-scores th button", has_text="score").click()
     values = [float(v) for v in tab.locator("#tbl-scores tbody td:nth-child(3)").all_inner_texts()]
     assert values == sorted(values) and len(values) == 60
+
+
+def test_a_phone_gets_charts_that_are_not_scaled_down(site, browser):
+    """390 px wide: text of charts is at least 11 px high where it is drawn, and nothing makes the page scroll sideways."""
+    context = browser.new_context(offline=True, viewport={"width": 390, "height": 800})
+    page = context.new_page()
+    page.goto((site / "index.html").as_uri())
+    settle(page)
+    sizes = page.eval_on_selector_all(
+        "section.hp-claim .hp-plot svg",
+        "svgs => svgs.map(s => s.getBoundingClientRect().width / (s.viewBox.baseVal.width || s.width.baseVal.value))",
+    )
+    assert sizes and min(sizes) * 12 >= 11, sizes
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    context.close()
