@@ -32,12 +32,14 @@ PROMPTS = {
 }
 # What so small a study cannot show.
 ABSENT = {
+    "tbl-estimates": "every prompt is scored on all items",
     "tbl-number-types": "both models compute in float32",
     "fig-enough": "fewer than five prompts give no curve",
     "fig-sets": "no level has two prompts",
     "fig-traits": "three prompts are too few for the effect of a trait",
 }
 EMPTY = {
+    "estimates": "every prompt is scored on all items",
     "prompt_removals": "nothing is removed",
     "prompt_comparison": "no level has two prompts",
     "paraphrase_quality": "no task of the sweep has paraphrases",

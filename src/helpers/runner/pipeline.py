@@ -100,8 +100,7 @@ def _run_step(chain: Chain, step: str, console: Console) -> int:
             _execute(source, output, now.parameters, console)
         except KeyboardInterrupt:
             result, reason = INTERRUPTED, "stopped by a person"
-            # nbclient leaves the task of the interrupted cell behind, whose traceback asyncio would print at the end.
-            logging.getLogger("asyncio").disabled = True
+            _silence()
         except Exception as error:
             reason = _reason(error)
             result = INTERRUPTED if reason.startswith("KeyboardInterrupt") else FAILED
@@ -122,6 +121,13 @@ def _run_step(chain: Chain, step: str, console: Console) -> int:
     return result
 
 
+def _silence() -> None:
+    """Nothing of what a stopped notebook leaves behind is news: asyncio would print the traceback of nbclient's unfinished
+    task at the end, nbclient that the kernel died, which it was told to."""
+    for name in ("asyncio", "papermill", "traitlets"):
+        logging.getLogger(name).disabled = True
+
+
 def _execute(source: Path, output: Path, parameters: Mapping[str, Any], console: Console) -> None:
     """Run one notebook in a kernel of this environment, its working folder as in JupyterLab."""
     import papermill
@@ -139,6 +145,7 @@ def _execute(source: Path, output: Path, parameters: Mapping[str, Any], console:
     os.environ.setdefault("JUPYTER_PREFER_ENV_PATH", "1")  # a kernel 'python3' in the user's home is another Python
 
     def stop(*_: Any) -> None:
+        _silence()
         raise KeyboardInterrupt
 
     previous = signal.signal(signal.SIGTERM, stop)
