@@ -77,7 +77,7 @@ def _chance(ranks: np.ndarray, permutations: int, rng: np.random.Generator) -> f
 def kendall_w(scores: np.ndarray) -> float:
     """Kendall's coefficient of concordance of a (raters, items) array, corrected for ties.
 
-    W = chi2 / (m (n - 1)) with Friedman's chi2 over n items (Kendall and Babington Smith 1939, 10.1214/aoms/1177732186);
+    W = chi2 / (m (n - 1)) with Friedman's chi2 over n items (Kendall and Babington Smith 1939, Ann. Math. Stat. 10);
     NaN where one rater's scores are all equal. At least 3 items.
 
     >>> kendall_w(np.array([[1, 2, 3], [1, 2, 3]])), kendall_w(np.array([[1, 2, 3], [3, 2, 1]]))

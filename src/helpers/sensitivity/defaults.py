@@ -30,7 +30,7 @@ def percentile_of(value: float, scores: np.ndarray, level: float = 0.95) -> tupl
     Clopper-Pearson lower end for P(S < value) with the upper end for P(S <= value), each at (1 - level) / 2: it
     covers the mid-rank percentile P(S < value) + P(S = value) / 2 at least `level` of the time, ties or not.
     NaN scores are left out; no scores or a NaN value give NaN. Equal is what `ties.compare` calls equal.
-    Interval: Clopper and Pearson 1934, 10.1093/biomet/26.4.404.
+    Interval: Clopper and Pearson 1934, Biometrika 26, 404-413.
 
     >>> percentile_of(2.0, np.array([1.0, 2.0, 3.0, 4.0]))[0]  # one below, one tie: (1 + 1/2) / 4
     0.375
