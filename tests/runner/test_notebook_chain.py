@@ -35,6 +35,7 @@ ABSENT = {
     "tbl-estimates": "every prompt is scored on all items",
     "tbl-number-types": "both models compute in float32",
     "fig-enough": "fewer than five prompts give no curve",
+    "fig-reliability": "one task says nothing of the differences between tasks",
     "fig-sets": "no level has two prompts",
     "fig-traits": "three prompts are too few for the effect of a trait",
 }
@@ -46,6 +47,7 @@ EMPTY = {
     "precision_probe": "both models compute in float32",
     "precision": "fewer than five prompts give no curve",
     "plan_steps": "no choice of prompts makes the random model first, and the other one is",
+    "reliability": "one task says nothing of the differences between tasks",
     "tuning_removed": "no training text is near a held-out one",
 }
 
