@@ -38,8 +38,8 @@ def answer(rng: np.random.Generator, what: str, level: int = 1, **shape: object)
     data, many, other = draw(rng, **shape)
     strata = [np.arange(len(i)) % level for i in data.ids]
     boards = random_boards(data.values, 2_000, exact_limit=0)
-    few = 2 if what == "order" else 80  # the test of an order takes no samples
-    found = redrawn(data, strata, samples=few, draws=300, seed=int(rng.integers(2**31)))
+    few = 2 if what == "order" else 60  # the test of an order takes no samples
+    found = redrawn(data, strata, samples=few, draws=200, seed=int(rng.integers(2**31)), tasks=what == "rank")
     if what == "order":
         orders = order_table(pairwise_wins(boards, data.models), found, data)
         return None if orders["p_holm"].isna().all() else bool((orders["p_holm"] < 0.05).any())
@@ -70,9 +70,9 @@ SIMULATIONS = [
                partial(answer, what="first", **shape), 0.88, 1.0)
     for case, shape in _FIRST
 ] + [
-    Simulation("rank on as many other tasks, two-level bootstrap", "interval", f"{n} tasks, 15 prompts, 6 models", 0.95,
+    Simulation("rank on as many other tasks, two-level bootstrap", "interval", f"{n} tasks, 15 prompts, 6 models {apart}", 0.95,
                partial(answer, what="rank", tasks=n, prompts=15, gap=gap), 0.9, 1.0)
-    for n, gap in [(6, 0.4), (11, 0.4), (11, 0.1)]
+    for n, gap, apart in [(6, 0.4, "apart"), (11, 0.4, "apart"), (11, 0.1, "close together")]
 ] + [
     Simulation("order of two models on other tasks, sign flips", "test", f"{n} tasks, 15 prompts, 6 equal models, any pair", 0.05,
                partial(answer, what="order", tasks=n, prompts=15, gap=0.0), 0.0, 0.06)

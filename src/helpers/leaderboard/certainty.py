@@ -35,10 +35,8 @@ class Redrawn:
         the interval of the rank, rank_low_tasks to rank_high_tasks (missing with fewer than `TASKS` tasks)."""
         place = [self.models.index(m) for m in table["model"]]
         low, high = np.quantile(self.p_first[:, place], [(1 - level) / 2, (1 + level) / 2], axis=0)
-        counted = 1 - ((1 - level) / 2) ** (
-            1 / self.draws
-        )  # Clopper-Pearson: a rank that no board shows is not impossible
-        low, high = np.minimum(low, 1 - counted), np.maximum(high, counted)
+        most = _most(self.draws, level)
+        low, high = np.minimum(low, most), np.maximum(high, 1 - most)
         out = table.assign(p_low=np.fmin(low, table["p_low"]), p_high=np.fmax(high, table["p_high"]))
         if self.ranks is None:
             return out.assign(p_first_tasks=np.nan, rank_low_tasks=np.nan, rank_high_tasks=np.nan)
@@ -58,13 +56,14 @@ def redrawn(
     mode: str = "independent",
     holes: str = "mteb",
     seed: int = 42,
+    tasks: bool = True,
 ) -> Redrawn:
     """Random boards (`random_boards`, `draws` each) of `samples` bootstrap samples of the prompts (`scores.resample`),
-    and of as many in which the tasks are drawn as well."""
+    and with `tasks` of as many in which the tasks are drawn as well."""
     rng = np.random.default_rng(seed)
     n = len(prompts.models)
     first, wins, ranks = np.empty((samples, n)), np.empty((samples, n, n)), np.zeros((n, n))
-    many = len(prompts.tasks) >= TASKS
+    many = tasks and len(prompts.tasks) >= TASKS
     for k in range(samples):
         boards = _boards(resampled(prompts.values, strata, rng), draws, mode, holes, rng)
         first[k] = (_ranks(boards) == 1).mean(axis=0)
@@ -89,7 +88,8 @@ def order_table(wins: pd.DataFrame, found: Redrawn, prompts: PromptScores, level
         one, other = (a, b) if wins.iloc[a, b] >= wins.iloc[b, a] else (b, a)
         low, high = np.quantile(found.wins[:, one, other], [(1 - level) / 2, (1 + level) / 2])
         value = float(wins.iloc[one, other])
-        low, high = min(low, value), max(high, value)
+        most = _most(found.draws, level)
+        low, high = min(low, value, most), max(high, value, 1 - most)
         gap = points[one] - points[other]
         gap = gap[np.isfinite(gap)]
         rows.append({
@@ -103,6 +103,11 @@ def order_table(wins: pd.DataFrame, found: Redrawn, prompts: PromptScores, level
     adjusted = np.full(len(p), np.nan)
     adjusted[np.isfinite(p)] = holm(p[np.isfinite(p)])
     return table.assign(p_holm=adjusted)
+
+
+def _most(draws: int, level: float) -> float:
+    """Clopper-Pearson's lower end where all of `draws` boards agree: what none of them shows is not impossible."""
+    return ((1 - level) / 2) ** (1 / draws)
 
 
 def _mean_points(prompts: PromptScores) -> np.ndarray:
