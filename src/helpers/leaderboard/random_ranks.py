@@ -74,8 +74,8 @@ def rank_table(boards: PointDraws, models: list[str], level: float = 0.95) -> pd
     """Per model: mean and central `level` interval of its rank, P(rank 1), mean points, and how it was computed.
 
     Equal points share the best of their ranks. p_low, p_high: the Clopper-Pearson interval of P(rank 1) where the boards
-    were drawn (Clopper and Pearson 1934, Biometrika 26), P(rank 1) itself where all were counted. That is the error of counting boards
-    of these prompts alone; `certainty.Redrawn.beside` widens it to other prompts.
+    were drawn (Clopper and Pearson 1934, Biometrika 26), P(rank 1) itself where all were counted. That is the error of
+    counting boards of these prompts alone; `certainty.Redrawn.beside` widens it to other prompts.
     """
     ranks = stats.rankdata(-boards.points, method="min", axis=1)
     rows = []

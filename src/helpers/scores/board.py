@@ -11,6 +11,7 @@ from helpers.base.extremes import extreme_scores
 from helpers.base.stats import prompt_sd
 from helpers.base.ties import levelled
 from helpers.scores.cells import as_cells
+from helpers.sweep.variants import distinct
 
 BOARDS = ("default", "mean", "median", "worst", "best", "lower quartile", "mean - sd")
 
@@ -61,11 +62,12 @@ def mean_board(matrix: pd.DataFrame, task_types: Mapping[str, str] | None = None
 def board_matrix(cells: pd.DataFrame, value: str = "default", with_default: bool = False) -> pd.DataFrame:
     """The score that each model is judged by on each task, as a model x task frame.
 
-    cells: a table of scores, or its `task_scores`. value: one of `BOARDS`; all but "default" are taken over the written
-    prompts, and over the default too where `with_default` is set (best and worst of the published figures do that).
-    Best and worst are those of equal numbers of prompts (`extremes.extreme_scores`). "mean - sd" takes `spread.prompt_sd`.
+    cells: a table of scores, or its `task_scores`; variants (`sweep.variants`) are left out. value: one of `BOARDS`;
+    all but "default" are taken over the written prompts, and over the default too where `with_default` is set (best and
+    worst of the published figures do that). Best and worst are those of equal numbers of prompts
+    (`extremes.extreme_scores`). "mean - sd" takes `spread.prompt_sd`.
     """
-    cells = as_cells(cells)
+    cells = distinct(as_cells(cells))
     kinds = ["default"] if value == "default" else ["prompt", "default"] if with_default else ["prompt"]
     grouped = cells[cells["kind"].isin(kinds)].groupby(["model", "task"])["score"]
     if value in ("default", "mean"):

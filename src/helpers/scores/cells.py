@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from helpers.sweep.variants import distinct
+
 CELL_COLUMNS = [
     "model", "task", "task_type", "prompt_id", "kind", "prompt", "level", "source", "application", "metric",
     "score", "n_records", "n_missing", "variant_of",
@@ -98,8 +100,11 @@ class PromptScores:
 
 
 def prompt_scores(cells: pd.DataFrame, kinds: tuple[str, ...] = ("prompt",)) -> PromptScores:
-    """Arrange scores (or their `task_scores`) as an array; prompts of one task are aligned by their id, holes are NaN."""
-    cells = as_cells(cells)
+    """Arrange scores (or their `task_scores`) as an array; prompts of one task are aligned by their id, holes are NaN.
+
+    Variants of a model (`sweep.variants`) are left out, as they are on the boards.
+    """
+    cells = distinct(as_cells(cells))
     part = cells[cells["kind"].isin(kinds)]
     models, tasks = sorted(cells["model"].unique()), sorted(cells["task"].unique())
     ids = [sorted(part.loc[part["task"] == t, "prompt_id"].unique()) for t in tasks]

@@ -104,7 +104,7 @@ def sensitivity_change(
     rival_cells = task_scores(rivals) if len(rivals) else cells.iloc[:0]
     ranks = []
     for model in cells["model"].unique() if len(rival_cells) else []:
-        board = pd.concat([rival_cells, cells[cells["model"] == model]], ignore_index=True)
+        board = pd.concat([rival_cells, cells[cells["model"] == model].assign(variant_of=None)], ignore_index=True)
         drawn = prompt_scores(board)
         table = rank_table(random_boards(drawn.values, draws, seed=seed), drawn.models)
         ranks.append(table[table["model"] == model].assign(n_models=len(drawn.models)))
