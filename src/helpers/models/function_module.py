@@ -37,15 +37,24 @@ def function_vectors(
 
 
 class FunctionModule(InputModule):
-    """The only module of such a model. fingerprint: the function's vectors of the fixed texts, (3, dimension)."""
+    """The only module of such a model. fingerprint: the function's vectors of the fixed texts, (3, dimension).
+
+    measured: these vectors before they were rounded; None where the fingerprint is known from elsewhere.
+    """
 
     def __init__(
-        self, label: str, function: Callable[[list[str]], Any], version: str | None, fingerprint: np.ndarray
+        self,
+        label: str,
+        function: Callable[[list[str]], Any],
+        version: str | None,
+        fingerprint: np.ndarray,
+        measured: np.ndarray | None = None,
     ) -> None:
         super().__init__()
         self.label = label
         self.function = function
         self.version = version
+        self.measured = measured
         self.nonce = None if version is not None else uuid.uuid4().hex  # without a version nothing is reused
         self.register_buffer("fingerprint", torch.from_numpy(fingerprint))
 

@@ -19,6 +19,7 @@ from helpers.base.network import reason_behind
 from helpers.models.cache import EmbeddingCache
 from helpers.models.descriptions import fetch_descriptions
 from helpers.models.embed import embed_many
+from helpers.models.function import recognise
 from helpers.models.given import given_object
 from helpers.models.identity import identity_of, weights_digest, with_other_pooling
 from helpers.models.pooling import gives_both_poolings
@@ -151,7 +152,10 @@ def _load_wrapper(spec: ModelSpec, device: str | None, cache_folder: Path | None
         try:
             if kind == "object":
                 given = given_object(place)
-                return _wrap(spec, given) if isinstance(given, SentenceTransformer) else given
+                if isinstance(given, SentenceTransformer):
+                    recognise(given, cache_folder)
+                    return _wrap(spec, given)
+                return given
             if kind == "served":
                 return _wrap(spec, served_model(spec, cache_folder))
             if kind == "package":
