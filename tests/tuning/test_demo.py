@@ -8,7 +8,7 @@ import pytest
 
 from helpers.study.load import load_study
 from helpers.study.run import runs_folder
-from helpers.tuning.evaluation import contrast_table, query_scores, recall_table, searches
+from helpers.tuning.evaluation import query_scores, searches, seeds_table
 from helpers.tuning.sets import tuning_data
 from helpers.tuning.train import fine_tune, rows_for
 from helpers.tuning.trained import compared, finetuning_of, stacked
@@ -29,12 +29,12 @@ def test_query_side_negatives_help_among_paraphrases_and_the_ablation_does_not(t
     test = searches(data.sets("test"), spec)
     models = compared(study, tmp_path, tuned, {})
     scores = stacked({(preset, seed): query_scores(model, test, study.seed) for preset, seed, model in models})
-    table = recall_table(scores, 2000, 42)
+    table = seeds_table(scores)
     at = table[table["metric"] == "recall_at_1"].set_index(["preset", "pool"])
     gained, still = at.loc[("distractor", "paraphrase")], at.loc[("ablation", "paraphrase")]
     assert gained["low"] > 0 and gained["difference"] > 0.08
     assert still["low"] <= 0
     assert at.loc[("distractor", "normal"), "difference"] >= -0.03
-    contrast = contrast_table(scores, 2000, 42)
+    contrast = seeds_table(scores, "ablation")
     side = contrast[(contrast["metric"] == "recall_at_1") & (contrast["pool"] == "paraphrase")].iloc[0]
     assert side["low"] > 0

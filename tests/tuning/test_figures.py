@@ -32,6 +32,11 @@ def recalls() -> pd.DataFrame:
 
 
 @pytest.fixture
+def changes(recalls) -> pd.DataFrame:
+    return recalls[recalls["preset"] != BASELINE].drop(columns="seed").assign(n_seeds=1, seed_sd=np.nan)
+
+
+@pytest.fixture
 def log() -> pd.DataFrame:
     dev = {f"dev_recall_at_1_{pool}": [0.4, 0.5, 0.6] for pool in POOLS}
     return pd.DataFrame(
@@ -43,15 +48,21 @@ def log() -> pd.DataFrame:
 def gains() -> pd.DataFrame:
     return pd.DataFrame(
         {"preset": "p", "seed": 7, "instruction_id": list("dcba"), "text": ["<b>d</b>", "c", "b", "a"], "group": "g",
-         "control": False, "relevant": [True, False, False, True], "before": 0.0, "after": [0.5, 0.5, 0.5, 0.75],
+         "n": 12, "control": False, "relevant": [True, False, False, True], "before": 0.0, "after": [0.5, 0.5, 0.5, 0.75],
          "gain": [0.5, 0.5, 0.5, 0.75]}
     )  # fmt: skip
 
 
-def test_recall_has_a_dot_per_model_and_pool_and_an_interval_where_there_is_one(recalls):
-    assert marks(figures.recall(recalls)) == {"layer_0": 3, "layer_1": 6}
+def test_recall_has_a_dot_per_model_and_pool_and_an_interval_where_there_is_one(recalls, changes):
+    assert marks(figures.recall(recalls, changes)) == {"layer_0": 3, "layer_1": 6}
     languages = pd.concat([recalls.assign(language=name) for name in ("Finnish", "German", "mean")])
-    assert marks(figures.recall(languages))["layer_1"] == 18
+    assert marks(figures.recall(languages, changes))["layer_1"] == 18
+
+
+def test_a_dose_response_has_a_point_per_share_and_pool_and_an_interval_where_there_is_one(changes):
+    lowest = changes.assign(share=0.0, preset="ablation", difference=np.nan, low=np.nan, high=np.nan)
+    drawn = marks(figures.dose(pd.concat([lowest, changes.assign(share=0.5), changes.assign(share=1.0)])))
+    assert sorted(drawn.values()) == [6, 9, 9]  # spans, lines, points
 
 
 def test_curves_have_a_point_per_measurement(log):
@@ -82,9 +93,9 @@ def test_side_effects_have_the_line_at_0_an_interval_where_there_is_one_and_a_do
     assert sorted(marks(figures.side_effects(effects)).values()) == [1, 2, 3]
 
 
-def test_where_there_is_nothing_to_draw_a_sentence_says_so(recalls, log, gains):
+def test_where_there_is_nothing_to_draw_a_sentence_says_so(recalls, changes, log, gains):
     effects = pd.DataFrame(columns=["model", "task", "difference", "low", "high"])
     dev = log.drop(columns=[f"dev_recall_at_1_{pool}" for pool in POOLS])
-    absent = [figures.dev(dev), figures.loss(log[:0]), figures.recall(recalls[:0]),
+    absent = [figures.dev(dev), figures.loss(log[:0]), figures.recall(recalls[:0], changes[:0]), figures.dose(changes[:0].assign(share=0.0)),
               figures.instruction_gains(gains[:0]), figures.side_effects(effects)]  # fmt: skip
     assert all(isinstance(f, Absent) and f.reason.endswith(".") and f.findings == [] for f in absent)

@@ -8,7 +8,6 @@ import pytest
 from sentences import order_matters_not
 
 from helpers.tuning import words
-from helpers.tuning.trained import BASELINE
 
 
 def frame(columns: str, *rows: tuple) -> pd.DataFrame:
@@ -16,20 +15,26 @@ def frame(columns: str, *rows: tuple) -> pd.DataFrame:
 
 
 def recalls(*changes: tuple[str, int, float], half: float = 0.1) -> pd.DataFrame:
-    """Rows of `recall_table`: recall 0.5 becomes 0.5 + change in the pools normal and paraphrase."""
-    rows = [(p, s, "T", "default", pool, "recall_at_1", 0.5 + d, 9, 0.5, d, d - half, d + half)
-            for p, s, d in changes for pool in ("normal", "paraphrase")]  # fmt: skip
-    rows += [(BASELINE, -1, "T", "default", "paraphrase", "recall_at_1", 0.5, 9, *[np.nan] * 4)]
-    return frame("preset seed task language pool metric value n before difference low high", *rows)
+    """Rows of `seeds_table`, (preset, seeds, d): recall 0.5 becomes 0.5 + d in the pools normal and paraphrase."""
+    rows = [(p, "T", "default", pool, "recall_at_1", 0.5 + d, 19, 0.5, d, d - half, d + half, seeds, 0.02)
+            for p, seeds, d in changes for pool in ("normal", "paraphrase")]  # fmt: skip
+    return frame("preset task language pool metric value n before difference low high n_seeds seed_sd", *rows)
 
 
-THREE = [("x", 1, 0.25), ("y", 2, -0.25), ("x+ablation", 1, 0.01)]
+def doses() -> pd.DataFrame:
+    table = recalls(("ablation", 3, 0.0), ("share-0.25", 3, 0.1), ("distractor", 3, 0.25))
+    table.insert(0, "share", table["preset"].map({"ablation": 0.0, "share-0.25": 0.25, "distractor": 0.5}))
+    table.loc[table["share"] == 0, ["difference", "low", "high"]] = np.nan
+    return table
+
+
+THREE = [("x", 1, 0.25), ("y", 2, -0.25), ("z", 1, 0.01)]
 
 
 def gains() -> pd.DataFrame:
     """47 instructions that gain alike under each of two trainings; 7 of them are relevant."""
     rows = [{"preset": p, "seed": 1, "instruction_id": f"i{n}", "text": f"text {n}", "group": "vague", "control": False,
-             "relevant": n < 7, "gain": 0.2, "before": 0.1, "after": 0.3} for p in ("x", "y") for n in range(47)]  # fmt: skip
+             "relevant": n < 7, "n": 12, "gain": 0.2, "before": 0.1, "after": 0.3} for p in ("x", "y") for n in range(47)]  # fmt: skip
     return pd.DataFrame(rows)
 
 
@@ -39,9 +44,10 @@ def effects() -> pd.DataFrame:
 
 
 def spread() -> pd.DataFrame:
-    rows = [("base", "T", 0.10, 0.08, 0.12), ("tuned", "T", 0.02, 0.01, 0.03), ("other", "T", 0.09, 0.05, 0.20),
-            ("few", "T", 0.03, 0.02, np.nan), ("tuned", "U", 0.5, 0.4, 0.6)]  # fmt: skip
-    return frame("model task cv cv_low cv_high", *rows)
+    nothing = (np.nan,) * 3
+    rows = [("base", "T", 0.10, *nothing), ("tuned", "T", 0.02, 0.2, 0.1, 0.4), ("other", "T", 0.09, 0.9, 0.5, 1.5),
+            ("more", "T", 0.30, 3.0, 1.5, 6.0), ("few", "T", 0.03, *nothing), ("tuned", "U", 0.5, 0.4, 0.3, 0.6)]  # fmt: skip
+    return frame("model task cv cv_ratio cv_ratio_low cv_ratio_high", *rows).assign(n_prompts=15)
 
 
 def ranks() -> pd.DataFrame:
@@ -57,6 +63,8 @@ LOG = frame("preset seed step loss", ("x", 1, 2, 0.5), ("x", 1, 1, 2.0), ("y", 1
         (words.loss, [LOG]),
         (words.dev, [LOG.rename(columns={"loss": "dev_recall_at_1_paraphrase"})]),
         (words.recall, [recalls(*THREE), recalls(*THREE)]),
+        (words.dose, [doses()]),
+        (words.held_out, [recalls(*THREE).assign(task="D, other"), "D"]),
         (words.instruction_gains, [gains()]),
         (words.side_effects, [effects()]),
         (words.sensitivity, [spread(), ranks(), "base"]),
@@ -74,32 +82,50 @@ def test_a_training_is_told_by_its_first_and_last_step():
 
 def test_the_largest_change_goes_by_size_and_shows_its_sign():
     said = words.recall(recalls(("z", 2, -0.01), ("y", 2, -0.3)))
-    assert "-0.300 (y, seed 2; 95 % interval -0.400 to -0.200)" in said.title and "z" not in said.title
+    assert "-0.300 (y; 95 % interval -0.400 to -0.200)" in said.title and "z" not in said.title
     both = words.recall(recalls(*THREE)).title
-    assert "+0.250 (x, seed 1" in both and "-0.250 (y, seed 2" in both
+    assert "+0.250 (x" in both and "-0.250 (y" in both
 
 
 def test_recall_rises_falls_or_cannot_be_told_from_no_change():
-    up, down, open_, kinds = words.recall(recalls(*THREE)).findings
-    assert "rose from 0.500 to 0.750" in up and "n = 9)" in up and "0.500 became 0.750 (+0.250" in up
+    up, down, open_ = words.recall(recalls(*THREE)).findings
+    assert "rose from 0.500 to 0.750" in up and "n = 19 queries" in up and "0.500 became 0.750 (+0.250" in up
     assert "fell from" in down and "not distinguishable from no change" in open_
-    assert "cannot be said" in kinds
+
+
+def test_one_seed_says_that_another_is_unknown_and_several_say_how_much_they_differ():
+    one, two, _ = words.recall(recalls(*THREE)).findings
+    assert "one training seed: how much another seed would change is unknown" in one
+    assert "mean of 2 training seeds, standard deviation over seeds 0.020" in two and "unknown" not in two
 
 
 @pytest.mark.parametrize(
-    ("change", "said"), [(0.25, "in 1 of 1 training and lower it in 0"), (0.05, "in 0 of 1 training")]
+    ("difference", "said"),
+    [(0.5, "more than the ablation, as in study 2"), (0.0, "not distinguishable"), (-0.5, "unlike in study 2")],
 )
-def test_query_side_negatives_are_judged_by_the_difference_of_two_trainings(change, said):
-    """Not by one training's gain that is significant beside another's that is not."""
-    both = recalls(("distractor", 1, 0.5), ("ablation", 1, 0.0))
-    assert said in words.recall(both, recalls(("distractor", 1, change))).findings[2]
-    assert "cannot be said" in words.recall(both).findings[-1]
-    assert len(words.recall(recalls(("distractor", 1, 0.5))).findings) == 1
+def test_what_query_side_negatives_bring_is_said_by_the_paired_difference_alone(difference, said):
+    """A training that gains beside an ablation of which that is not shown is no finding: only their difference is."""
+    changes = recalls(("distractor", 1, 0.2), ("ablation", 1, 0.05))
+    findings = words.recall(changes, recalls(("distractor", 1, difference))).findings
+    assert len(findings) == 3 and said in findings[-1] and "against the ablation" in findings[-1]
+    assert not any("study 2" in text for text in words.recall(changes).findings)
 
 
-def test_a_training_against_the_ablation_of_its_seed():
-    text = words.recall(recalls(), recalls(("x", 1, 0.25))).findings[0]
-    assert "0.750 against 0.500" in text and "more than the ablation" in text
+def test_a_dose_response_is_told_by_differences_to_the_lowest_share():
+    said = words.dose(doses())
+    assert "0.500 with query-side negatives in 0% of the examples, 0.750 with them in 50%" in said.title
+    quarter, half = said.findings
+    assert "in 25% instead of 0% of the examples: recall@1 among paraphrases +0.100" in quarter
+    assert "targets alone +0.250" in half and "n = 19 queries" in half and "nan" not in half
+    assert words.dose(doses()[:0]).findings == ()
+
+
+def test_another_source_of_paraphrases_is_told_or_that_there_is_none():
+    rows = recalls(("x", 3, 0.25))
+    (text,) = [s["text"] for s in words.held_out(rows.assign(task="D, other"), "D")]
+    assert "nothing was trained on (D, other): recall@1 0.500 became 0.750" in text
+    (only,) = [s["text"] for s in words.held_out(rows, "D")]
+    assert "finetuning.held_out names no other" in only and "unknown" in only
 
 
 def test_of_several_languages_the_mean_is_told():
@@ -111,8 +137,8 @@ def test_of_several_languages_the_mean_is_told():
 
 def test_queries_without_a_usable_paraphrase_are_counted():
     rows = recalls(("x", 1, 0.25))
-    rows.loc[rows["pool"] == "normal", "n"] = 12
-    assert "n = 9 of 12 queries" in words.recall(rows).findings[0]
+    rows.loc[rows["pool"] == "normal", "n"] = 22
+    assert "; of 22 queries, the others" in words.recall(rows).findings[0]
 
 
 def test_without_an_interval_nothing_is_called_distinguishable():
@@ -151,7 +177,10 @@ def test_the_plain_query_and_the_controls_are_no_instructions():
 
 def test_losses_and_gains_are_called_so():
     said = words.side_effects(effects())
-    assert "fell in 2 and rose in 1 of 4 cases" in said.title and "3 of the 4 with an interval" in said.findings[0]
+    assert (
+        "fell beyond its interval in 2 and rose in 1 of 4 pairs" in said.title
+        and "3 of the 4 with an interval" in said.findings[0]
+    )
     assert "loss is -0.2000 (A and B)" in said.findings[0] and "gain is +0.2000 (C)" in said.findings[0]
     lost = words.side_effects(effects()[:2]).findings[0]
     assert "no task shows a gain" in lost
@@ -159,11 +188,14 @@ def test_losses_and_gains_are_called_so():
     assert "-0.200 on A" in unsure.title and "no interval" in unsure.title
 
 
-def test_sensitivity_is_called_changed_only_where_the_intervals_are_apart():
+def test_sensitivity_is_called_changed_only_where_the_paired_ratio_is():
     said = words.sensitivity(spread(), ranks(), "base")
     of = {s["text"].split(" on ")[0]: s["text"] for s in said if s["figure"] == "tbl-sensitivity"}
-    assert set(of) == {"tuned", "other", "few"}  # task U was not measured with the base model
-    assert "intervals are apart" in of["tuned"] and "a change is not shown" in of["other"]
+    assert set(of) == {"tuned", "other", "more", "few"}  # task U was not measured with the base model
+    assert (
+        "0.20 [0.10, 0.40]" in of["tuned"] and of["tuned"].endswith("a smaller spread.") and "15 prompts" in of["tuned"]
+    )
+    assert "a change is not shown" in of["other"] and of["more"].endswith("a larger spread.")
     assert "give no interval" in of["few"] and "nan" not in of["few"]
     (rank,) = [s["text"] for s in said if s["figure"] == "tbl-ranks"]
     assert "among 3 models lies in 2-3" in rank and "in 1-2." in rank

@@ -46,6 +46,7 @@ CHAPTERS = {
         "sensitivity.enough",
         "sensitivity.choice",
         "base.stats",
+        "base.proportions",
     ),
     "Leaderboards": (
         *(

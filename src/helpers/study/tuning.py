@@ -146,7 +146,13 @@ class FinetuningSpec(BaseModel):
     variants: dict[PlainName, dict[str, Any]] = Field(
         default={}, description="presets of the study's own: settings by name"
     )
-    seeds: list[Annotated[int, Field(ge=0, lt=2**32)]] = Field([42], min_length=1)
+    seeds: list[Annotated[int, Field(ge=0, lt=2**32)]] = Field(
+        [42], min_length=1, description="of the trainings; at least 3 to know how much a seed changes"
+    )
+    shares: list[Annotated[float, Field(ge=0, le=1)]] = Field(
+        default=[],
+        description="dose-response: shares of examples with a query-side negative, the lowest is compared with",
+    )
     template: Template = TEMPLATE
     retrieval_instruction: str | None = Field(None, description="null: that of study 2 for the data")
     sts_instruction: str | None = Field(None, description="null: that of study 2 for the data")
@@ -159,7 +165,12 @@ class FinetuningSpec(BaseModel):
         0.9, gt=0, le=1, description="TF-IDF cosine to a held-out text that removes a training example"
     )
     dev_pool: int = Field(1000, ge=1, description="targets per language searched while training")
-    n_boot: int = Field(2000, ge=0, description="bootstrap draws over queries for every interval")
+    n_boot: int = Field(2000, ge=0, description="bootstrap draws over pairs for the intervals of STS")
+    held_out: str | None = Field(
+        None,
+        description="file with paraphrases of a source that nothing is trained on: id or question, and paraphrase, or "
+        "examples of their own with query, paraphrase, target",
+    )
     instruction_queries: int = Field(
         0, ge=0, description="test queries per instruction of the bank, before and after; 0: not measured"
     )
@@ -187,8 +198,8 @@ class FinetuningSpec(BaseModel):
 
     @model_validator(mode="after")
     def _presets_are_known(self) -> FinetuningSpec:
-        for values in (self.training, *self.variants.values()):
-            for key in values:
+        for settings in (self.training, *self.variants.values()):
+            for key in settings:
                 if key not in TrainingSettings.model_fields:
                     raise ValueError(_unknown("setting", key, TrainingSettings.model_fields))
         for name in (*self.presets, *(self.swept_presets or [])):
@@ -196,8 +207,11 @@ class FinetuningSpec(BaseModel):
                 if part not in {**PRESETS, **self.variants}:
                     raise ValueError(_unknown("preset", part, {**PRESETS, **self.variants}))
             self.settings(name)
-        if len(set(self.presets)) < len(self.presets) or len(set(self.seeds)) < len(self.seeds):
-            raise ValueError("name every preset and every seed once")
+        for values in (self.presets, self.seeds, self.shares):
+            if len(set(values)) < len(values):
+                raise ValueError("name every preset, every seed and every share once")
+        if len(self.shares) == 1:
+            raise ValueError("shares: a dose-response needs at least two")
         return self
 
     @property
@@ -206,11 +220,26 @@ class FinetuningSpec(BaseModel):
         return self.pool == "all" if self.pool else not self.data.startswith(("squad", "jsonl:"))
 
     def settings(self, preset: str) -> TrainingSettings:
-        """Settings of one preset; `a+b` applies both, in this order."""
+        """Settings of one preset; `a+b` applies both, in this order; `share-0.25` those of a dose-response."""
         values = {**CONFIGURATIONS[self.configuration], **self.training}
         for part in preset.split("+"):
-            values.update({**PRESETS, **self.variants}[part])
+            known = {**PRESETS, **self.variants, **{_dose(x): {"hard_negative_probability": x} for x in self.shares}}
+            values.update(known[part])
         return TrainingSettings(**values)
+
+    @property
+    def doses(self) -> dict[float, str]:
+        """Of every share, lowest first, the preset that trains with it: one of the study's own where its settings agree."""
+        own = {preset: self.settings(preset) for preset in self.presets}
+        return {
+            share: next((p for p, settings in own.items() if settings == self.settings(_dose(share))), _dose(share))
+            for share in sorted(self.shares)
+        }
+
+    @property
+    def trained(self) -> list[str]:
+        """Every preset that is trained: those that are compared, then those of further shares."""
+        return list(dict.fromkeys([*self.presets, *self.doses.values()]))
 
     def instruction(self, kind: str) -> str:
         """The instruction of retrieval rows ("retrieval") or of STS rows ("sts"), `{lang}` still in it."""
@@ -223,6 +252,10 @@ class FinetuningSpec(BaseModel):
         `{lang}` in an instruction becomes the English name of the target's language.
         """
         return self.template.replace("{instruction}", self.instruction(kind).replace(LANGUAGE, language))
+
+
+def _dose(share: float) -> str:
+    return f"share-{share:g}"
 
 
 def _unknown(kind: str, name: str, known: Iterable[str]) -> str:

@@ -75,7 +75,7 @@ STS rows)
 
 {_results(measured)}
 
-Difference to the base model with a 95 % interval (paired bootstrap over queries). Pools: the targets alone; with \
+Difference to the base model with a 95 % interval (Newcombe's of paired proportions, over queries). Pools: the targets alone; with \
 foreign questions; with a paraphrase of every query.
 
 ## Limits

@@ -39,6 +39,26 @@ def recall_dots(recalls: pd.DataFrame) -> Any:
     return layers.properties(width=190, height=22 * len(models)).facet(**facets)
 
 
+def dose_lines(doses: pd.DataFrame) -> Any:
+    """Recall@1 over the share of query-side negatives, one line per pool; one panel per language.
+
+    doses: `dose_table`. The vertical line spans the interval of the difference to the lowest share, laid around the
+    value.
+    """
+    rows = doses[doses["metric"] == "recall_at_1"].copy()
+    rows["low_end"], rows["high_end"] = rows["before"] + rows["low"], rows["before"] + rows["high"]
+    rows["searched"] = rows["pool"].map(POOL_NAMES)
+    base = alt.Chart(rows, width=300, height=220).encode(
+        x=alt.X("share:Q", title="share of examples with a query-side negative", axis=alt.Axis(format="%")),
+        color=alt.Color("searched:N", title=None, scale=marks.chosen(list(POOL_NAMES.values()))),
+        tooltip=marks.tooltip("preset", "searched", ("value", ".3f"), ("difference", "+.3f"), "n:Q", "n_seeds:Q"),
+    )
+    value = alt.Y("value:Q", title="recall@1", scale=alt.Scale(zero=False))
+    spans = base.mark_rule().encode(y=alt.Y("low_end:Q", title="recall@1"), y2="high_end:Q")
+    lines = alt.layer(spans.transform_filter("isValid(datum.low_end)"), base.mark_line(point=True).encode(y=value))
+    return lines.facet(column=alt.Column("language:N", title=None)) if rows["language"].nunique() > 1 else lines
+
+
 def dev_curves(log: pd.DataFrame) -> Any:
     """Recall@1 on the dev part per step, one line per pool, one panel per training (the paper's checkpoint figures)."""
     names = {f"dev_recall_at_1_{pool}": name for pool, name in POOL_NAMES.items()}

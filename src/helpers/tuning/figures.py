@@ -24,13 +24,25 @@ def loss(log: pd.DataFrame) -> Figure | Absent:
     return Figure("fig-loss", charts.loss_curves(log), words.loss(log), "Line chart of the loss per step.")
 
 
-def recall(recalls: pd.DataFrame, contrast: pd.DataFrame | None = None) -> Figure | Absent:
-    """Recall@1 before and after in three pools. recalls: `recall_table`; contrast: `contrast_table`."""
-    said = words.recall(recalls, contrast)
+def recall(recalls: pd.DataFrame, changes: pd.DataFrame, contrast: pd.DataFrame | None = None) -> Figure | Absent:
+    """Recall@1 before and after in three pools. recalls: `recall_table`, a dot per training; said are means over seeds.
+
+    changes, contrast: `seeds_table` against the base model and against the ablation.
+    """
+    said = words.recall(changes, contrast)
     if recalls.empty:
         return Absent("fig-recall", "No model was measured.", said)
     alt = "Dot plots, one panel per pool, one dot per model, with the interval of its difference to the base model."
     return Figure("fig-recall", charts.recall_dots(recalls), said, alt)
+
+
+def dose(doses: pd.DataFrame) -> Figure | Absent:
+    """Recall@1 over the share of examples with a query-side negative. doses: `dose_table`."""
+    if doses["share"].nunique() < 2:
+        reason = "No dose-response was trained: the study names no shares of query-side negatives (finetuning.shares)."
+        return Absent("fig-dose", reason)
+    alt = "Lines of recall at 1 over the share of query-side negatives, one per pool, with intervals."
+    return Figure("fig-dose", charts.dose_lines(doses), words.dose(doses), alt)
 
 
 def instruction_gains(gains: pd.DataFrame) -> Figure | Absent:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pandas as pd
 
-from helpers.base.stats import paired_interval
+from helpers.base.proportions import paired_proportions
 from helpers.base.ties import levelled
 from helpers.geometry.measurement import bank_for, embedder, geometry_table, measure
 from helpers.geometry.measures import MEASURES
@@ -38,12 +38,12 @@ def measured(
     return pd.concat(tables, ignore_index=True), pd.concat(rows, ignore_index=True)
 
 
-def gains(per_query: pd.DataFrame, n_boot: int, seed: int, value: str = "paraphrase_recall_at_1") -> pd.DataFrame:
+def gains(per_query: pd.DataFrame, value: str = "paraphrase_recall_at_1") -> pd.DataFrame:
     """Table 10: per instruction recall@1 among paraphrases before and after, mean over languages' queries.
 
     per_query: those of `measured` with preset and seed. Columns: preset, seed, instruction_id, text, group, relevant,
-    control, n, before, after, gain, low, high; most gained first, ties by text. Language names in texts are those of
-    the first language.
+    control, n, before, after, gain, low, high; most gained first, ties by text. Intervals:
+    Newcombe's over queries, none below ten. Language names in texts are those of the first language.
     """
     about = ["instruction_id", "text", "group", "relevant", "control"]
     key = ["subset", "instruction_id", "query_id"]
@@ -55,7 +55,7 @@ def gains(per_query: pd.DataFrame, n_boot: int, seed: int, value: str = "paraphr
         both = after.join(base, on=key).dropna(subset=[value, "before"])
         for _, part in both.groupby("instruction_id", sort=False):
             difference = (part[value] - part["before"]).to_numpy(float)
-            low, high = paired_interval([difference], n_boot, seed)
+            low, high = paired_proportions([(part[value].to_numpy(float), part["before"].to_numpy(float))])
             first = part.iloc[0]
             rows.append(
                 {"preset": preset, "seed": run, **{k: first[k] for k in about}, "n": len(part),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,14 @@ from helpers.study.tuning import TASKS, FinetuningSpec
 from helpers.tasks.files import read_file
 from helpers.tasks.load import load_task, subset_data
 from helpers.tasks.search import SearchSet, search_set
-from helpers.tuning.data import EXAMPLE_COLUMNS, clean_examples, fingerprint, remove_near_duplicates, split_by_target
+from helpers.tuning.data import (
+    EXAMPLE_COLUMNS,
+    clean_examples,
+    fingerprint,
+    groups,
+    remove_near_duplicates,
+    split_by_target,
+)  # fmt: skip
 from helpers.tuning.trained import finetuning_of
 
 
@@ -99,6 +106,32 @@ def tuning_data(study: Study) -> TuningData:
     return TuningData(name, kind, split, report, pool, spec.dev_pool, study.seed)
 
 
+def held_out_sets(study: Study, data: TuningData) -> list[InstructedSet]:
+    """Search sets with paraphrases of another source, `finetuning.held_out`; none where the key is not given.
+
+    A file with targets gives examples of its own, without those that share a text with the training or dev part; one
+    without gives further paraphrases of the test part's queries. The set is named after the file.
+    """
+    spec = finetuning_of(study)
+    if spec.held_out is None:
+        return []
+    path = _find(spec.held_out, study, "finetuning.held_out")
+    table = _read_table(path).rename(columns={"question": "query", "answer_paragraph": "target"})
+    if "target" in table:
+        language = str(data.part("test")["language"].iloc[0])
+        examples = clean_examples(_checked(table, path).assign(language=language))[0].assign(split="test")
+        both = pd.concat([data.examples[data.examples["split"] != "test"], examples], ignore_index=True)
+        both["group"] = groups(both)
+        trained = both.loc[both["split"] != "test", "group"]
+        examples = both[(both["split"] == "test") & ~both["group"].isin(trained)]
+    else:
+        examples = data.part("test")
+        known = read_paraphrases(path, dict(zip(examples["id"], examples["query"], strict=True)))
+        examples = examples.assign(paraphrase=examples["id"].map(known)).dropna(subset=["paraphrase"])
+    kept = pd.concat([data.part("train"), examples], ignore_index=True)
+    return replace(data, name=f"{data.name}, {path.stem}", examples=kept).sets("test")
+
+
 Loaded = tuple[str, str, pd.DataFrame, dict[str, list[str]]]  # name, kind, examples, targets by language
 
 
@@ -117,14 +150,21 @@ def read_examples(path: Path) -> pd.DataFrame:
 
     `split: test` marks a test part of one's own; without it the test part is drawn.
     """
+    return _checked(_read_table(path), path)
+
+
+def _read_table(path: Path) -> pd.DataFrame:
     try:
         if path.suffix == ".parquet":
-            table = read_file(path.parent, path).rows
-        else:
-            lines = enumerate(path.read_text(encoding="utf-8").split("\n"), 1)
-            table = pd.DataFrame([_line(path, number, line) for number, line in lines if line.strip()])
+            return read_file(path.parent, path).rows
+        lines = enumerate(path.read_text(encoding="utf-8").split("\n"), 1)
+        return pd.DataFrame([_line(path, number, line) for number, line in lines if line.strip()])
     except (OSError, UnicodeDecodeError) as error:
         raise StudyError(f"{path.name}: not readable ({error})") from error
+
+
+def _checked(table: pd.DataFrame, path: Path) -> pd.DataFrame:
+    """The table's columns as examples have them; an error names the column and row that is wrong."""
 
     def check(column: str, good: Callable[[Any], bool], wrong: str) -> None:
         for row, value in enumerate(table[column]):

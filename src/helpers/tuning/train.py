@@ -87,7 +87,9 @@ def identity_of(
 ) -> dict[str, Any]:
     """Everything that the trained weights and their log depend on, as plain JSON values."""
     texts = {"rows": fingerprint(rows), "dev": fingerprint(dev)}
-    identity = {"base": base.identity, "settings": settings.model_dump(mode="json"), "seed": seed, **texts}
+    unused = {"reler"} if settings.objective != "reler" else set()
+    mattered = settings.model_dump(mode="json", exclude=unused)
+    identity = {"base": base.identity, "settings": mattered, "seed": seed, **texts}
     return dict(json.loads(json.dumps(identity, default=str)))
 
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
 
 from helpers.base.phrases import choose, count, is_farthest, is_highest, is_lowest, listed, out_of, signed
+from helpers.base.proportions import FEWEST
 from helpers.base.ties import compare, levelled
 from helpers.display.figure import Said
 from helpers.geometry.relevance import statistics_rows, top_k_share
-from helpers.tuning.trained import BASELINE, name_of
+from helpers.tuning.trained import name_of
 
 
 def dev(log: pd.DataFrame) -> Said:
@@ -23,29 +25,74 @@ def loss(log: pd.DataFrame) -> Said:
     return _course(log, "loss", "the training loss")
 
 
-def recall(recalls: pd.DataFrame, contrast: pd.DataFrame | None = None) -> Said:
-    """Title: the training with the largest difference of recall@1 among paraphrases.
+def recall(changes: pd.DataFrame, contrast: pd.DataFrame | None = None) -> Said:
+    """Title: the preset with the largest difference of recall@1 among paraphrases, mean over its training seeds.
 
-    Findings: per training the recall before and after, with the price without distractors; what query-side negatives
-    bring. recalls: `recall_table`; contrast: `contrast_table`.
+    Findings: per preset the recall before and after, with the price without distractors; what query-side negatives
+    bring: the paired difference to the ablation. changes: `seeds_table` against the base model; contrast: against the
+    ablation.
     """
-    rows = _over_languages(recalls[recalls["metric"].eq("recall_at_1") & recalls["preset"].ne(BASELINE)])
-    rows = rows.dropna(subset=["difference"])
+    rows = _over_languages(changes[changes["metric"].eq("recall_at_1")]).dropna(subset=["difference"])
     hits = rows[rows["pool"].eq("paraphrase")]
     against = _against_the_ablation(contrast) if contrast is not None else []
     if hits.empty:
         return Said("No training was measured among paraphrases", tuple(against))
-    plain = {(r.preset, r.seed): r for r in rows[rows["pool"].eq("normal")].itertuples()}
-    sentences = [_before_and_after(hit, plain.get((hit.preset, hit.seed))) for hit in hits.itertuples()]
+    plain = {r.preset: r for r in rows[rows["pool"].eq("normal")].itertuples()}
+    sentences = [_before_and_after(hit, plain.get(hit.preset)) for hit in hits.itertuples()]
     largest = listed(
         (
-            f"{signed(hit.difference)} ({name_of(hit.preset, hit.seed)}; {_range(hit)})"
+            f"{signed(hit.difference)} ({hit.preset}; {_range(hit)})"
             for hit in hits[is_farthest(hits["difference"])].itertuples()
         ),
         1,
     )
     title = f"Largest change of recall@1 among paraphrases: {largest}"
-    return Said(title, (*sentences, *_both_kinds(hits, contrast), *against))
+    return Said(title, (*sentences, *against))
+
+
+def dose(doses: pd.DataFrame) -> Said:
+    """Title: recall@1 among paraphrases at the lowest and the highest share of query-side negatives.
+
+    Findings: the paired difference of every share to the lowest, among paraphrases and with the targets alone.
+    doses: `dose_table`.
+    """
+    rows = _over_languages(doses[doses["metric"].eq("recall_at_1")], ["share"]).sort_values(["share", "preset"])
+    hits = rows[rows["pool"].eq("paraphrase")]
+    if len(hits) < 2:
+        return Said("No two shares of query-side negatives were measured among paraphrases")
+    first, last = hits.iloc[0], hits.iloc[-1]
+    title = (
+        f"Recall@1 among paraphrases: {first['value']:.3f} with query-side negatives in {first['share']:.0%} of the "
+        f"examples, {last['value']:.3f} with them in {last['share']:.0%}"
+    )
+    plain = {r.share: r for r in rows[rows["pool"].eq("normal")].itertuples()}
+    said = []
+    for row in hits.iloc[1:].itertuples():
+        cost = f"; with the targets alone {_interval(plain[row.share])}" if row.share in plain else ""
+        said.append(
+            f"Query-side negatives in {row.share:.0%} instead of {first['share']:.0%} of the examples: recall@1 among "
+            f"paraphrases {_interval(row)} ({_units(row)}){cost}."
+        )
+    return Said(title, tuple(said))
+
+
+def held_out(elsewhere: pd.DataFrame, data: str) -> list[dict[str, str]]:
+    """Whether the gain needs the source of paraphrases that was trained on.
+
+    elsewhere: `seeds_table` of other data; data: the name of what was trained on. Sets named "<data>, <file>" have
+    paraphrases of another source.
+    """
+    rows = elsewhere[elsewhere["metric"].eq("recall_at_1") & elsewhere["pool"].eq("paraphrase")]
+    said = [
+        f"{row.preset} among paraphrases of a source that nothing was trained on ({row.task}): recall@1 "
+        f"{row.before:.3f} became {row.value:.3f} ({_interval(row)}; {_units(row)})."
+        for row in _over_languages(rows[rows["task"].str.startswith(f"{data}, ")], ["task", "preset"]).itertuples()
+    ]
+    only = (
+        "The paraphrases of the test part are of the source that was trained on, and finetuning.held_out names no other: "
+        "how much of a gain among them is that source's is unknown."
+    )
+    return [{"text": text, "figure": "tbl-elsewhere"} for text in said or [only]]
 
 
 def instruction_gains(gains: pd.DataFrame, top: int = 10) -> Said:
@@ -63,6 +110,8 @@ def instruction_gains(gains: pd.DataFrame, top: int = 10) -> Said:
     if trainings.ngroups > 1:
         about = f"{count(rows['instruction_id'].nunique(), 'instruction')}, {count(trainings.ngroups, 'training')}"
         title = f"Recall@1 among paraphrases rose in {out_of(up, len(rows), 'case')} and fell in {down} ({about})"
+    if len(rows):
+        title = f"{title}, with {count(int(rows['n'].min()), 'query', 'queries')} per instruction"
     return Said(title, tuple(f"{name_of(*key)}: {_gained(part, top)}" for key, part in trainings))
 
 
@@ -73,7 +122,10 @@ def side_effects(effects: pd.DataFrame) -> Said:
     """
     known = effects.dropna(subset=["low", "high"])
     down, up = int((known["high"] < 0).sum()), int((known["low"] > 0).sum())
-    title = f"The main score of other tasks fell in {down} and rose in {out_of(up, len(known), 'case')}"
+    title = (
+        f"The main score of other tasks fell beyond its interval in {down} and rose in "
+        f"{out_of(up, len(known), 'pair of model and task', 'pairs of model and task')}"
+    )
     if known.empty:
         top = effects[is_farthest(effects["difference"])]
         said = listed(f"{signed(row.difference)} on {row.task}" for row in top.itertuples())
@@ -124,9 +176,9 @@ def _course(log: pd.DataFrame, column: str, what: str) -> Said:
     return Said(f"{what[0].upper()}{what[1:]} from first to last: {'; '.join(said[:3])}{more}")
 
 
-def _over_languages(rows: pd.DataFrame) -> pd.DataFrame:
+def _over_languages(rows: pd.DataFrame, by: Sequence[str] = ("preset",)) -> pd.DataFrame:
     """The rows of the only language, or those of the mean over several."""
-    several = rows.groupby(["preset", "seed"])["language"].transform("nunique") > 1
+    several = rows.groupby(list(by))["language"].transform("nunique") > 1
     return rows[rows["language"].eq("mean") | ~several]
 
 
@@ -139,7 +191,7 @@ def _direction(row: Any) -> str:
 
 def _range(row: Any) -> str:
     if pd.isna(row.low):
-        return "no interval"
+        return f"no interval for so few: {count(row.n, 'query', 'queries')}" if row.n < FEWEST else "no interval"
     return f"95 % interval {signed(row.low)} to {signed(row.high)}"
 
 
@@ -147,46 +199,40 @@ def _interval(row: Any) -> str:
     return f"{signed(row.difference)}, {_range(row)}"
 
 
+def _units(row: Any) -> str:
+    """How many queries and trainings stand behind a row of `seeds_table`, and what its interval leaves out."""
+    queries = f"n = {count(row.n, 'query', 'queries')}"
+    if row.n_seeds < 2:
+        return f"{queries}, one training seed: how much another seed would change is unknown"
+    return f"{queries}, mean of {row.n_seeds} training seeds, standard deviation over seeds {row.seed_sd:.3f}"
+
+
 def _before_and_after(hit: Any, plain: Any) -> str:
-    """One training among paraphrases (`hit`) and without distractors (`plain`, None where that was not measured)."""
+    """One preset among paraphrases (`hit`) and without distractors (`plain`, None where that was not measured)."""
     went = {"up": "rose", "down": "fell", "open": "went (not distinguishable from no change)"}
     cost, asked = "", ""
     if plain is not None:
-        cost = f"; without distractors {plain.before:.3f} became {plain.value:.3f} ({_interval(plain)})"
-        asked = f" of {plain.n} queries, the others have no usable paraphrase" if plain.n > hit.n else ""
+        cost = f". Without distractors {plain.before:.3f} became {plain.value:.3f} ({_interval(plain)})"
+        asked = f"; of {plain.n} queries, the others have no usable paraphrase" if plain.n > hit.n else ""
     return (
-        f"{name_of(hit.preset, hit.seed)}: recall@1 with a paraphrase of every query in the pool "
+        f"{hit.preset}: recall@1 with a paraphrase of every query in the pool "
         f"{went.get(_direction(hit), 'went')} from {hit.before:.3f} to {hit.value:.3f} "
-        f"({_interval(hit)}, n = {hit.n}{asked}){cost}."
+        f"({_interval(hit)}; {_units(hit)}{asked}){cost}."
     )
 
 
-def _both_kinds(hits: pd.DataFrame, contrast: pd.DataFrame | None) -> list[str]:
-    """What query-side negatives bring, from the difference of the two kinds of training; nothing where one is absent."""
-    if len({"ablation" in preset.split("+") for preset in hits["preset"]}) < 2:
-        return []
-    rows = _among_paraphrases(contrast).dropna(subset=["low", "high"]) if contrast is not None else hits.iloc[:0]
-    if rows.empty:
-        return ["What query-side negatives bring cannot be said: no seed has an interval against its ablation."]
-    up, down = (sum(_direction(row) == way for row in rows.itertuples()) for way in ("up", "down"))
-    return [
-        f"Query-side negatives raise recall@1 among paraphrases beyond chance in {out_of(up, len(rows), 'training')} and "
-        f"lower it in {down}, each against the ablation of its seed; study 2 found a large gain."
-    ]
-
-
-def _among_paraphrases(contrast: pd.DataFrame) -> pd.DataFrame:
-    return _over_languages(contrast[contrast["metric"].eq("recall_at_1") & contrast["pool"].eq("paraphrase")])
-
-
 def _against_the_ablation(contrast: pd.DataFrame) -> list[str]:
-    """What the query-side negatives alone bring: each training against the ablation of the same seed."""
-    words = {"up": "more than", "down": "less than", "open": "not distinguishable from"}
+    """What the query-side negatives alone bring: each preset against the ablation, paired by seed and query."""
+    words = {
+        "up": "more than the ablation, as in study 2",
+        "down": "less than the ablation, unlike in study 2",
+        "open": "not distinguishable from the ablation; study 2 found a large gain",
+    }
+    rows = contrast[contrast["metric"].eq("recall_at_1") & contrast["pool"].eq("paraphrase")]
     return [
-        f"{name_of(row.preset, row.seed)} against the ablation of the same seed, recall@1 among paraphrases: "
-        f"{row.value:.3f} against {row.before:.3f} ({_interval(row)}), "
-        f"{words.get(_direction(row), 'without an interval, against')} the ablation."
-        for row in _among_paraphrases(contrast).itertuples()
+        f"{row.preset} against the ablation with the same seeds, recall@1 among paraphrases: {row.value:.3f} against "
+        f"{row.before:.3f} ({_interval(row)}; {_units(row)}), {words.get(_direction(row), 'which is not shown to differ')}."
+        for row in _over_languages(rows).itertuples()
     ]
 
 
@@ -228,13 +274,14 @@ def _changed(rows: pd.DataFrame) -> str:
 
 
 def _spread(row: Any, old: Any) -> str:
-    """The spread over prompts of a tuned model beside that of the base model (`old`)."""
-    text = f"{row.model} on {row.task}: the coefficient of variation over prompts is {row.cv:.2%}"
-    if pd.isna([row.cv_low, row.cv_high, old.cv_low, old.cv_high]).any():
-        return f"{text}, of the base model {old.cv:.2%}; so few prompts, or scores so equal, give no interval."
-    apart = row.cv_high < old.cv_low or row.cv_low > old.cv_high
-    end = "the intervals are apart." if apart else "the intervals overlap, so a change is not shown."
-    return (
-        f"{text} [{row.cv_low:.2%}, {row.cv_high:.2%}], of the base model {old.cv:.2%} "
-        f"[{old.cv_low:.2%}, {old.cv_high:.2%}]; {end}"
+    """The spread over prompts of a tuned model over that of the base model (`old`), with the same prompts."""
+    text = (
+        f"{row.model} on {row.task}: the coefficient of variation over {count(row.n_prompts, 'prompt')} is {row.cv:.2%}, "
+        f"of the base model {old.cv:.2%}"
     )
+    if pd.isna([row.cv_ratio, row.cv_ratio_low, row.cv_ratio_high]).any():
+        return f"{text}; so few prompts, or scores so equal, give no interval of their ratio."
+    ratio = f"the ratio is {row.cv_ratio:.2f} [{row.cv_ratio_low:.2f}, {row.cv_ratio_high:.2f}] with the same prompts"
+    change = "a larger spread" if row.cv_ratio_low > 1 else "a smaller spread"
+    end = "a change is not shown" if row.cv_ratio_low <= 1 <= row.cv_ratio_high else change
+    return f"{text}; {ratio} (one task and its texts, one training): {end}."
