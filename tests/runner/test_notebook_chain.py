@@ -34,6 +34,7 @@ PROMPTS = {
 ABSENT = {
     "tbl-estimates": "every prompt is scored on all items",
     "tbl-number-types": "both models compute in float32",
+    "fig-dose": "no shares of query-side negatives are trained",
     "fig-enough": "fewer than five prompts give no curve",
     "fig-reliability": "one task says nothing of the differences between tasks",
     "fig-sets": "no level has two prompts",
@@ -48,6 +49,7 @@ EMPTY = {
     "precision": "fewer than five prompts give no curve",
     "plan_steps": "no choice of prompts makes the random model first, and the other one is",
     "reliability": "one task says nothing of the differences between tasks",
+    "tuning_dose": "no shares of query-side negatives are trained",
     "tuning_removed": "no training text is near a held-out one",
 }
 
