@@ -29,15 +29,6 @@ def test_studies_side_by_side(default, said):
     models = frame(
         "model default low high verdict", ("a", default, 0.4, 0.6, ""), ("b", np.nan, 0.4, 0.6, "no default")
     )
-    assert report_words.intervals(models) == f"{said} mean default lies outside what random prompts give"
-    few = pd.concat(
-        [
-            models,
-            frame("model default low high verdict", ("c", 0.9, 0.4, 0.6, "too few prompts to call it inflated")),
-        ]
-    )
-    assert report_words.intervals(few).startswith(said[:1] + " of 2") and report_words.intervals(few).endswith(
-        ", 1 with too few prompts to tell"
-    )
+    assert report_words.intervals(models) == f"{said} mean default lies outside what other prompts predict"
     pools = frame("normal paraphrase", (0.8, 0.2), (0.5, 0.5), (0.5, np.nan))
     assert report_words.pools(pools) == "Paraphrases in the pool lower the best recall@1 in 1 of 2 cases"

@@ -19,7 +19,7 @@ def scores(tasks, means=(3.0, 0.1, 0.0), prompts=8):
 
 def tables(data):
     boards = random_boards(data.values, 1_000)
-    found = redrawn(data, [np.zeros(8, dtype=int)] * len(data.tasks), samples=60, draws=200)
+    found = redrawn(data, [np.zeros(8, dtype=int)] * len(data.tasks), samples=60, per_sample=200)
     orders = order_table(pairwise_wins(boards, data.models), found, data)
     return found.beside(rank_table(boards, data.models)).set_index("model"), orders.set_index(["winner", "loser"])
 

@@ -39,7 +39,7 @@ def answer(rng: np.random.Generator, what: str, level: int = 1, **shape: object)
     strata = [np.arange(len(i)) % level for i in data.ids]
     boards = random_boards(data.values, 2_000, exact_limit=0)
     few = 2 if what == "order" else 60  # the test of an order takes no samples
-    found = redrawn(data, strata, samples=few, draws=200, seed=int(rng.integers(2**31)), tasks=what == "rank")
+    found = redrawn(data, strata, samples=few, per_sample=200, seed=int(rng.integers(2**31)), tasks=what == "rank")
     if what == "order":
         orders = order_table(pairwise_wins(boards, data.models), found, data)
         return None if orders["p_holm"].isna().all() else bool((orders["p_holm"] < 0.05).any())

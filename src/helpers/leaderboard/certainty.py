@@ -52,26 +52,26 @@ def redrawn(
     prompts: PromptScores,
     strata: list[np.ndarray],
     samples: int = 300,
-    draws: int = 600,
+    per_sample: int = 600,
     mode: str = "independent",
     holes: str = "mteb",
     seed: int = 42,
     tasks: bool = True,
 ) -> Redrawn:
-    """Random boards (`random_boards`, `draws` each) of `samples` bootstrap samples of the prompts (`scores.resample`),
+    """Random boards (`random_boards`, `per_sample` each) of `samples` bootstrap samples of the prompts (`scores.resample`),
     and with `tasks` of as many in which the tasks are drawn as well."""
     rng = np.random.default_rng(seed)
     n = len(prompts.models)
     first, wins, ranks = np.empty((samples, n)), np.empty((samples, n, n)), np.zeros((n, n))
     many = tasks and len(prompts.tasks) >= TASKS
     for k in range(samples):
-        boards = _boards(resampled(prompts.values, strata, rng), draws, mode, holes, rng)
+        boards = _boards(resampled(prompts.values, strata, rng), per_sample, mode, holes, rng)
         first[k] = (_ranks(boards) == 1).mean(axis=0)
         wins[k] = pairwise_wins(boards, prompts.models).to_numpy()
         if many:
-            other = _ranks(_boards(resampled(prompts.values, strata, rng, tasks=True), draws, mode, holes, rng))
-            ranks += [np.bincount(column, minlength=n + 1)[1:] / draws / samples for column in other.T]
-    return Redrawn(list(prompts.models), first, wins, ranks if many else None, draws)
+            other = _ranks(_boards(resampled(prompts.values, strata, rng, tasks=True), per_sample, mode, holes, rng))
+            ranks += [np.bincount(column, minlength=n + 1)[1:] / per_sample / samples for column in other.T]
+    return Redrawn(list(prompts.models), first, wins, ranks if many else None, per_sample)
 
 
 def order_table(wins: pd.DataFrame, found: Redrawn, prompts: PromptScores, level: float = 0.95) -> pd.DataFrame:

@@ -69,7 +69,11 @@ def sources_of_error(cells: pd.DataFrame, noise: pd.DataFrame | None = None) -> 
     rows += [
         ("model x prompt" if known else "model x prompt + residual", max(rest - found, 0.0) if known else rest, ""),
         ("test-set noise", min(found, rest) if known else np.nan, missing),
-        ("training seed", np.nan, "a board scores each model as it is; what another training seed changes is looked at in step 06"),
+        (
+            "training seed",
+            np.nan,
+            "a board scores each model as it is; what another training seed changes is looked at in step 06",
+        ),
     ]
     return pd.DataFrame(rows, columns=PARTS)
 
